@@ -1,0 +1,1 @@
+"""Words that both packages share: money, units, clock, geography, frames, errors; and the common edges."""

@@ -1,0 +1,1 @@
+"""Packaged tables of the core: regions and GPU model names."""

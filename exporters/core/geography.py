@@ -1,0 +1,39 @@
+"""Regions of the clouds: country, jurisdiction, continent, and the place names that price lists use.
+
+One table, core/data/regions.csv. Jurisdiction is the word that residency rules use: GB, EEA, or else the
+ISO 3166-1 country code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+
+import polars as pl
+
+DEFAULT_JURISDICTIONS = ("GB", "EEA")
+
+
+@cache
+def regions() -> pl.DataFrame:
+    """This will return every known region: provider, region, country, jurisdiction, place, location_name, continent."""
+    with files("exporters.core.data").joinpath("regions.csv").open("rb") as table:
+        return pl.read_csv(table, infer_schema=False)
+
+
+def select_regions(
+    provider: str, *, names: Sequence[str] = (), jurisdictions: Sequence[str] = DEFAULT_JURISDICTIONS
+) -> tuple[str, ...]:
+    """This will return a provider's regions: the named ones, or all in the jurisdictions when none is named."""
+    if names:
+        return tuple(dict.fromkeys(names))
+    chosen = regions().filter(pl.col("provider") == provider, pl.col("jurisdiction").is_in(list(jurisdictions)))
+    return tuple(chosen["region"].sort())
+
+
+@cache
+def gpu_aliases() -> pl.DataFrame:
+    """This will return every spelling of a GPU model: alias, gpu_model, manufacturer, memory_gib."""
+    with files("exporters.core.data").joinpath("gpu_models.csv").open("rb") as table:
+        return pl.read_csv(table, schema_overrides={"memory_gib": pl.Float64})

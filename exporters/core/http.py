@@ -1,0 +1,183 @@
+"""The HTTP edge: one client for every endpoint that has no SDK, with retries, deadlines and plain errors.
+
+Retries are for what another try can mend: a throttle, a 5xx, a cut connection. `Retry-After` is obeyed up to
+the deadline.
+Plain HTTP is refused except to loopback, so that a proxy setting cannot send credentials in the clear.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from urllib.parse import urlsplit
+
+import httpx2
+import stamina
+
+from exporters.core.errors import SettingsError, TerminalSourceError, TransientSourceError
+
+RETRYABLE_STATUS = frozenset({408, 425, 429, 500, 502, 503, 504})
+TOO_LONG_TO_WAIT_SECONDS = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """How often and how long one request is tried.
+
+    Args:
+        attempts: tries in all.
+        timeout_seconds: the time in which all tries must fit.
+        wait_initial_seconds: the first pause; later ones double, with jitter.
+        wait_max_seconds: the longest pause of our own choosing.
+    """
+
+    attempts: int = 6
+    timeout_seconds: float = 300.0
+    wait_initial_seconds: float = 0.5
+    wait_max_seconds: float = 60.0
+
+
+class _ThrottledError(TransientSourceError):
+    """The other side named the time to wait."""
+
+    def __init__(self, url: str, seconds: float) -> None:
+        super().__init__("the server is throttling", where=url, next_step="It will be tried again at the next refresh.")
+        self.seconds = seconds
+
+
+def is_loopback(host: str) -> bool:
+    """This will tell whether a host name is this machine."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def checked_endpoint(url: str, *, setting: str) -> str:
+    """This will return the URL without a trailing slash if it is HTTPS, or HTTP to loopback.
+
+    Raises:
+        SettingsError: another scheme, or plain HTTP to another machine.
+    """
+    parts = urlsplit(url)
+    if parts.scheme == "https" and parts.hostname:
+        return url.rstrip("/")
+    if parts.scheme == "http" and parts.hostname and is_loopback(parts.hostname):
+        return url.rstrip("/")
+    raise SettingsError(
+        f"{url!r} is not an https:// URL, and plain http:// is allowed only to this machine",
+        where=setting,
+        next_step="Use the https:// address of the endpoint.",
+    )
+
+
+def client(
+    *, timeout_seconds: float = 60.0, headers: Mapping[str, str] | None = None, verify: str | bool = True
+) -> httpx2.Client:
+    """This will return a client that follows no redirects and names Tuppence as its user agent.
+
+    Args:
+        timeout_seconds: of one connection attempt or one read.
+        headers: sent with every request.
+        verify: False is never passed by Tuppence; a path names a CA bundle.
+    """
+    import ssl  # noqa: PLC0415 - only when a CA file is named
+
+    context: ssl.SSLContext | bool = True
+    if isinstance(verify, str):
+        context = ssl.create_default_context(cafile=verify)
+    return httpx2.Client(
+        timeout=timeout_seconds,
+        headers={"user-agent": "tuppence", **(headers or {})},
+        verify=context,
+        follow_redirects=False,
+    )
+
+
+def retry_after_seconds(headers: Mapping[str, str]) -> float | None:
+    """This will return the seconds a Retry-After header asks for (a number or an HTTP date), or None."""
+    value = headers.get("retry-after")
+    if value is None:
+        return None
+    try:
+        return max(0.0, float(value))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds())
+    except ValueError:
+        return None
+
+
+def get(
+    session: httpx2.Client,
+    url: str,
+    *,
+    policy: RetryPolicy | None = None,
+    params: Mapping[str, str] | None = None,
+) -> httpx2.Response:
+    """This will GET a URL, trying again what can be mended, and return a 200 answer.
+
+    Raises:
+        TransientSourceError: the tries or the time ran out.
+        TerminalSourceError: an answer that another try cannot mend (4xx, redirect).
+    """
+    chosen = policy or RetryPolicy()
+    for attempt in stamina.retry_context(
+        on=_backoff,
+        attempts=chosen.attempts,
+        timeout=chosen.timeout_seconds,
+        wait_initial=chosen.wait_initial_seconds,
+        wait_max=chosen.wait_max_seconds,
+    ):
+        with attempt, _as_source_errors(url):
+            return _checked(session.get(url, params=params), url)
+    raise AssertionError("stamina raises when the attempts are used up")
+
+
+def _backoff(error: Exception) -> bool | float:
+    if isinstance(error, _ThrottledError):
+        return error.seconds if error.seconds <= TOO_LONG_TO_WAIT_SECONDS else False
+    return isinstance(error, TransientSourceError)
+
+
+@contextmanager
+def _as_source_errors(url: str) -> Iterator[None]:
+    try:
+        yield
+    except httpx2.TransportError as error:
+        raise TransientSourceError(
+            f"the connection failed ({type(error).__name__}: {error})",
+            where=_without_query(url),
+            next_step="Check the network, the proxy and the endpoint setting.",
+        ) from error
+
+
+def _checked(response: httpx2.Response, url: str) -> httpx2.Response:
+    place = _without_query(url)
+    if response.status_code == httpx2.codes.OK:
+        return response
+    if response.status_code in RETRYABLE_STATUS:
+        seconds = retry_after_seconds(response.headers)
+        if seconds is not None:
+            raise _ThrottledError(place, seconds)
+        raise TransientSourceError(
+            f"the server answered {response.status_code}",
+            where=place,
+            next_step="It will be tried again at the next refresh.",
+        )
+    raise TerminalSourceError(
+        f"the server answered {response.status_code}: {response.text[:200]!r}",
+        where=place,
+        next_step="Check the endpoint, the credentials and the permissions of this source.",
+    )
+
+
+def _without_query(url: str) -> str:
+    return urlsplit(url)._replace(query="", fragment="").geturl()

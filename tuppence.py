@@ -1,0 +1,1 @@
+"""The command: mounts the commands of the two packages."""
