@@ -82,6 +82,11 @@ class EgressRate(EgressListPrice):
     """One tier of one egress price, in pounds."""
 
     gbp_per_gib = dy.Float64(min=0)
+    gbp_per_unit = dy.Float64(min_exclusive=0, description="the exchange rate used")
+    fx_date = dy.Date(description="the day of that rate")
+    fx_source = dy.String(description="ecb, hmrc, contract, packaged or none")
+    source = dy.String(description="the source that gave the price")
+    observed_at = dy.Datetime(time_unit="us", time_zone="UTC", description="when the source gave it")
 
 
 class Offer(ListPrice):
@@ -111,6 +116,8 @@ class Offer(ListPrice):
     gbp_per_unit = dy.Float64(min_exclusive=0, description="the exchange rate used")
     fx_date = dy.Date(description="the day of that rate")
     fx_source = dy.String(description="ecb, hmrc, contract, packaged or none")
+    source = dy.String(description="the source that gave the price")
+    observed_at = dy.Datetime(time_unit="us", time_zone="UTC", description="when the source gave it")
 
 
 class FxRate(dy.Schema):
