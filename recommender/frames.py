@@ -1,0 +1,109 @@
+"""Declared frames of the recommender, in the order of the flow: usage samples, workloads, pools, candidates, costs.
+
+Empty string, not null, stands for "not known" in key columns, so that they join. Requests and usage are totals over
+the replicas. Prices come from exporters.core.frames.
+"""
+
+from __future__ import annotations
+
+import dataframely as dy
+
+WORKLOAD_KEY = ("cluster", "namespace", "workload_kind", "workload")
+POOL_KEY = ("cluster", "pool")
+RESIDENCY_NONE = ""
+
+
+class UsageSample(dy.Schema):
+    """One workload at one moment (design: usage file). Attribute columns may follow under their policy names."""
+
+    timestamp = dy.Datetime(time_unit="us", time_zone="UTC", primary_key=True)
+    cluster = dy.String(primary_key=True)
+    namespace = dy.String(primary_key=True)
+    workload_kind = dy.String(
+        primary_key=True, description="Kubernetes kind: Deployment, StatefulSet, Job, DaemonSet …"
+    )
+    workload = dy.String(primary_key=True)
+    pool = dy.String(primary_key=True, description="empty: not known")
+    instance_type = dy.String(description="empty: not known")
+    capacity_type = dy.String(description="empty: not known, which is never read as on-demand")
+    replicas = dy.Float64(min=0)
+    vcpu_request = dy.Float64(min=0, description="vCPUs")
+    memory_gib_request = dy.Float64(min=0, description="GiB")
+    gpu_request = dy.Float64(min=0, description="GPUs; fractions count")
+    gpu_model = dy.String(description="canonical model or empty")
+    vcpu_usage = dy.Float64(nullable=True, min=0)
+    memory_gib_usage = dy.Float64(nullable=True, min=0)
+    gpu_usage_ratio = dy.Float64(nullable=True, min=0, max=1)
+    pending_replicas = dy.Float64(min=0)
+
+
+class Workload(dy.Schema):
+    """One workload over the window, with the attributes that policy gave it.
+
+    Means are over the whole window, hours in which it did not run counting as zero, because that is what is paid for;
+    peaks are what must fit.
+    """
+
+    cluster = dy.String(primary_key=True)
+    namespace = dy.String(primary_key=True)
+    workload_kind = dy.String(primary_key=True)
+    workload = dy.String(primary_key=True)
+    pool = dy.String(description="where it ran for most of the window; empty: not known")
+    instance_type = dy.String(description="empty: not known")
+    capacity_type = dy.String(description="empty: not known")
+    replicas_mean = dy.Float64(min=0)
+    replicas_peak = dy.Float64(min=0)
+    vcpu_request_mean = dy.Float64(min=0)
+    vcpu_request_peak = dy.Float64(min=0)
+    memory_gib_request_mean = dy.Float64(min=0)
+    memory_gib_request_peak = dy.Float64(min=0)
+    gpu_request_mean = dy.Float64(min=0)
+    gpu_request_peak = dy.Float64(min=0)
+    gpu_model = dy.String()
+    vcpu_usage_p95 = dy.Float64(nullable=True, min=0)
+    memory_gib_usage_peak = dy.Float64(nullable=True, min=0)
+    gpu_usage_ratio_mean = dy.Float64(nullable=True, min=0, max=1)
+    running_ratio = dy.Float64(min=0, max=1, description="share of the covered window in which it ran")
+    coverage_ratio = dy.Float64(min=0, max=1, description="share of the window in which its cluster was observed")
+    samples = dy.UInt32(min=1)
+    first_seen = dy.Datetime(time_unit="us", time_zone="UTC")
+    last_seen = dy.Datetime(time_unit="us", time_zone="UTC")
+    is_system = dy.Bool(description="node overhead: DaemonSets, kube-system, system-critical; never advised")
+    owner = dy.String(description="empty: nobody said")
+    residency_class = dy.String(description="a class of the policy; empty: none matched")
+    criticality = dy.String(description="low, medium or high")
+    interruption_tolerance = dy.String(description="none or spot")
+    checkpoint_minutes = dy.Float64(min=0)
+    gang_size = dy.UInt32(min=1, description="replicas that must run together in one cluster")
+    state_gib = dy.Float64(min=0, description="GiB that move with it")
+    minimum_runtime_minutes = dy.Float64(min=0)
+    architecture = dy.String(description="amd64 or arm64 it needs; empty: runs on either only if policy says so")
+    local_volume = dy.Bool(description="bound to a node's local volumes: does not move")
+
+
+class Flow(dy.Schema):
+    """A workload's data flow to or from another place."""
+
+    cluster = dy.String(primary_key=True)
+    namespace = dy.String(primary_key=True)
+    workload_kind = dy.String(primary_key=True)
+    workload = dy.String(primary_key=True)
+    to = dy.String(primary_key=True, description="internet, or provider/region")
+    direction = dy.String(primary_key=True, description="in or out, seen from the workload")
+    gib_per_hour = dy.Float64(min=0)
+
+
+class Pool(dy.Schema):
+    """A place a workload can go: a cluster's pool and one machine type it may use."""
+
+    cluster = dy.String(primary_key=True)
+    pool = dy.String(primary_key=True)
+    instance_type = dy.String(primary_key=True)
+    provider = dy.String()
+    region = dy.String()
+    zone = dy.String(description="empty: any zone of the region")
+    jurisdiction = dy.String(description="GB, EEA …; empty: unknown, which no residency rule lets pass")
+    tier = dy.String(description="owned or cloud")
+    capacity_type = dy.String()
+    nodes_min = dy.UInt32()
+    nodes_max = dy.UInt32(nullable=True, description="null: no limit of its own")

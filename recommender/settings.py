@@ -1,0 +1,240 @@
+"""Settings of the recommender: where prices and usage come from, the fleet, the policy, and how it serves. Checked here.
+
+The sections `prices`, `usage`, `clusters`, `policy`, `recommend` and `recommender_web` of the settings file; design: "Files
+that people and tests feed in".
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from exporters.core.config_file import Section
+
+
+class PricesSettings(Section):
+    """Where the recommender reads prices."""
+
+    url: str = Field(
+        default="tuppence-data/snapshots",
+        description="Snapshot store: a folder, s3://, gs://, az://, or an exporter's https://…/snapshots.",
+    )
+
+
+class UsageFileSettings(Section):
+    """Usage from a file (Parquet or CSV)."""
+
+    path: Path = Field(description="The usage file.")
+
+
+class PrometheusSettings(Section):
+    """Usage from Prometheus, Thanos, Mimir or VictoriaMetrics."""
+
+    url: str = Field(description="Base URL of the query API.")
+    cluster_label: str = Field(
+        default="cluster", pattern=r"^[a-zA-Z_][a-zA-Z0-9_]*$", description="Label that names the cluster."
+    )
+    bearer_token_file: Path | None = Field(default=None, description="File with a bearer token.")
+    username: str | None = Field(default=None, description="User for basic auth.")
+    password_file: Path | None = Field(default=None, description="File with the password for basic auth.")
+    tenant: str | None = Field(default=None, description="X-Scope-OrgID for Mimir.")
+    ca_file: Path | None = Field(default=None, description="CA bundle for a private certificate.")
+    thanos: bool = Field(default=False, description="Ask Thanos for complete answers only (partial_response=false).")
+    max_points: int = Field(
+        default=5_000_000, ge=1_000, description="Points budget of one query; larger ones are not sent."
+    )
+    timeout_seconds: float = Field(default=60, gt=0, description="Longest one query may take.")
+
+
+class UsageSettings(Section):
+    """Which usage source, and the window it is read over."""
+
+    file: UsageFileSettings | None = Field(default=None, description="Read usage from a file.")
+    prometheus: PrometheusSettings | None = Field(default=None, description="Read usage from Prometheus.")
+    window_hours: int = Field(default=168, ge=1, le=24 * 93, description="Hours of usage that advice rests on.")
+    min_coverage_ratio: float = Field(default=0.8, gt=0, le=1, description="Below it there is not enough data.")
+
+    @model_validator(mode="after")
+    def _one_source(self) -> UsageSettings:
+        if self.file is not None and self.prometheus is not None:
+            raise ValueError("name either usage.file or usage.prometheus, not both")
+        return self
+
+
+class PoolSettings(Section):
+    """A pool of a cluster."""
+
+    name: str = Field(min_length=1, description="The pool's name.")
+    capacity_type: Literal["on-demand", "spot", "committed-1y", "committed-3y", "owned"] = Field(
+        description="How it is bought."
+    )
+    instance_types: tuple[str, ...] = Field(min_length=1, description="Machine types it may use.")
+    nodes_min: int = Field(default=0, ge=0, description="Nodes it keeps in any case.")
+    nodes_max: int | None = Field(
+        default=None, ge=0, description="Most nodes it may have; owned pools: the nodes there are."
+    )
+
+
+class QuotaSettings(Section):
+    """Limits of a cluster over all its pools."""
+
+    vcpus: float | None = Field(default=None, gt=0)
+    gpus: float | None = Field(default=None, ge=0)
+    nodes: int | None = Field(default=None, gt=0)
+
+
+class ClusterSettings(Section):
+    """A cluster of the fleet."""
+
+    name: str = Field(min_length=1, description="The value of the cluster label.")
+    provider: str = Field(description="aws, gcp, azure, onprem or a price book's own word.")
+    region: str = Field(description="The provider's region code, or the rate card's site.")
+    zones: tuple[str, ...] = Field(default=(), description="Zones its nodes are in; empty: any.")
+    jurisdiction: str = Field(default="", description="GB, EEA …; empty: taken from the region, else unknown.")
+    tier: Literal["owned", "cloud"] = "cloud"
+    quotas: QuotaSettings = QuotaSettings()
+    pools: tuple[PoolSettings, ...] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _pools_are_distinct(self) -> ClusterSettings:
+        names = [pool.name for pool in self.pools]
+        if len(set(names)) != len(names):
+            raise ValueError(f"cluster {self.name!r} names a pool twice")
+        for pool in self.pools:
+            if (pool.capacity_type == "owned") != (self.tier == "owned"):
+                raise ValueError(
+                    f"pool {pool.name!r}: capacity_type owned belongs to clusters of tier owned, and only there"
+                )
+            if pool.capacity_type == "owned" and pool.nodes_max is None:
+                raise ValueError(f"pool {pool.name!r}: an owned pool needs nodes_max, the number of its nodes")
+        return self
+
+
+class ResidencyClass(Section):
+    """What workloads of one class may do."""
+
+    residency: tuple[str, ...] = Field(default=(), description="Jurisdictions it may run in; empty: any.")
+    legal_basis: str = Field(default="", description="Printed beside every refusal by this rule.")
+    goal: Literal["cost", "latency", "reliability"] = "cost"
+    latency_ms_max: float | None = Field(default=None, gt=0)
+    max_gbp_per_vcpu_hour: float | None = Field(default=None, gt=0)
+    architectures: tuple[Literal["amd64", "arm64"], ...] = Field(
+        default=("amd64",), description="Processor architectures its images are built for."
+    )
+
+
+class FlowSettings(Section):
+    """A data flow of a workload."""
+
+    to: str = Field(description="internet, or provider/region such as aws/eu-west-2.")
+    gib_per_hour: float = Field(ge=0)
+    direction: Literal["in", "out"] = "out"
+
+    @model_validator(mode="after")
+    def _known_place(self) -> FlowSettings:
+        if self.to != "internet" and self.to.count("/") != 1:
+            raise ValueError("'to' is internet or provider/region, such as aws/eu-west-2")
+        return self
+
+
+class WorkloadMatch(Section):
+    """Which workloads a rule is for; globs."""
+
+    cluster: str = "*"
+    namespace: str = "*"
+    workload_kind: str = "*"
+    workload: str = "*"
+
+
+class Attributes(Section):
+    """What a rule, a label or a usage column may say of a workload; None leaves it to the next that speaks."""
+
+    residency_class: str | None = None
+    owner: str | None = None
+    criticality: Literal["low", "medium", "high"] | None = None
+    interruption_tolerance: Literal["none", "spot"] | None = None
+    checkpoint_minutes: float | None = Field(default=None, ge=0)
+    gang_size: int | None = Field(default=None, ge=1)
+    latency_class: str | None = None
+    state_gib: float | None = Field(default=None, ge=0)
+    minimum_runtime_minutes: float | None = Field(default=None, ge=0)
+    architecture: Literal["amd64", "arm64"] | None = None
+    local_volume: bool | None = None
+    flows: tuple[FlowSettings, ...] | None = None
+
+
+class PolicyRule(Section):
+    """First match wins."""
+
+    match: WorkloadMatch = WorkloadMatch()
+    set: Attributes
+
+
+class Weights(Section):
+    """What goals are worth in pounds."""
+
+    latency_gbp_per_ms_hour: float = Field(default=0.0002, ge=0)
+    interruption_gbp: float = Field(default=1.50, ge=0)
+
+
+class Steady(Section):
+    """When a move is worth it."""
+
+    min_saving_gbp_per_month: float = Field(default=20, ge=0)
+    min_saving_ratio: float = Field(default=0.15, ge=0, le=1)
+    payback_hours: float = Field(default=168, gt=0)
+    cool_down_hours: float = Field(default=72, ge=0)
+    max_moves_per_week: int = Field(default=20, ge=0)
+
+
+class Policy(Section):
+    """Classes, rules, weights and thresholds."""
+
+    classes: dict[str, ResidencyClass] = Field(default_factory=dict)
+    rules: tuple[PolicyRule, ...] = ()
+    weights: Weights = Weights()
+    steady: Steady = Steady()
+
+    @model_validator(mode="after")
+    def _classes_exist(self) -> Policy:
+        for number, rule in enumerate(self.rules):
+            name = rule.set.residency_class
+            if name is not None and name not in self.classes:
+                raise ValueError(f"rules[{number}].set.residency_class: {name!r} is not one of the classes")
+        return self
+
+
+class RecommendSettings(Section):
+    """How often advice is made and where it is kept."""
+
+    every_minutes: int = Field(default=60, ge=5, description="Minutes between evaluations while serving.")
+    expires_after_hours: float = Field(default=24 * 7, gt=0, description="Life of a recommendation.")
+    mode: Literal["recommend"] = Field(default="recommend", description="Nothing is written outside Tuppence.")
+
+
+class RecommenderWebSettings(Section):
+    """Where the recommender serves."""
+
+    host: str = "127.0.0.1"
+    port: int = Field(default=10211, ge=0, le=65535)
+    config_file: Path | None = Field(default=None, description="TLS and basic auth, exporter-toolkit format.")
+
+
+class RecommenderSettings(Section):
+    """All sections of the recommender."""
+
+    prices: PricesSettings = PricesSettings()
+    usage: UsageSettings = UsageSettings()
+    clusters: tuple[ClusterSettings, ...] = ()
+    policy: Policy | Path = Field(default_factory=Policy, description="The policy, or the path of a file with it.")
+    recommend: RecommendSettings = RecommendSettings()
+    recommender_web: RecommenderWebSettings = RecommenderWebSettings()
+
+    @model_validator(mode="after")
+    def _clusters_are_distinct(self) -> RecommenderSettings:
+        names = [cluster.name for cluster in self.clusters]
+        if len(set(names)) != len(names):
+            raise ValueError("a cluster is named twice")
+        return self
