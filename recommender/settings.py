@@ -1,7 +1,7 @@
-"""Settings of the recommender: where prices and usage come from, the fleet, the policy, and how it serves. Checked here.
+"""Settings of the recommender: where prices and usage come from, the fleet, the policy, and how it serves.
 
-The sections `prices`, `usage`, `clusters`, `policy`, `recommend` and `recommender_web` of the settings file; design: "Files
-that people and tests feed in".
+The sections `prices`, `usage`, `clusters`, `policy`, `recommend` and `recommender_web` of the settings file; design:
+"Files that people and tests feed in".
 """
 
 from __future__ import annotations
