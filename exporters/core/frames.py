@@ -144,3 +144,5 @@ class SetAside(OfferKey):
     price_per_hour = dy.Decimal(32, 12, min_exclusive=ZERO)
     currency = dy.String()
     times_seen = dy.UInt32(min=1, description="equal refreshes in a row")
+    believed_price_per_hour = dy.Decimal(32, 12, min_exclusive=ZERO, description="native, the last one published")
+    believed_currency = dy.String(description="of the price last published")
