@@ -2,8 +2,8 @@
 
     python tools/build_packaged_data.py DATA_FOLDER
 
-The same folder gives the same bytes. The README beside the tables says what each is and where it comes from; the geography and GPU
-tables in exporters/core/data are kept by hand.
+The same folder gives the same bytes. The README beside the tables says what each is and where it comes from; the
+geography and GPU tables in exporters/core/data are kept by hand.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """AWS for the packaged tables: machine shapes from a DescribeInstanceTypes answer, and a small choice of list prices.
 
-The price table is the public AWS price list as of its date; only the types named here are carried, each as a single fact.
-Its spot column is an average over the zones of a region, so such rows are marked illustrative.
+The price table is the public AWS price list as of its date; only the types named here are carried, each as a single
+fact. Its spot column is an average over the zones of a region, so such rows are marked illustrative.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from packaged_table import Row, Shape, missing, offer
 
 PRICES = "prices/aws_ec2_all_regions_2026-07/aws_linux.parquet"
 TYPES = "reference/aws_instance_offerings_moto_2026-08/describe_instance_types.json.gz"
+OFFERED = "reference/aws_instance_offerings_moto_2026-08/az_offerings.parquet"
 DAY = "2026-07-05"
 REGIONS = ("eu-west-1", "eu-west-2", "eu-central-1", "eu-north-1", "eu-west-3")
 
@@ -39,7 +40,7 @@ GPU_WORDS = {
 }  # fmt: skip
 
 V100_HOSTS = {"p3.2xlarge": (8, 61, 1), "p3.8xlarge": (32, 244, 4), "p3.16xlarge": (64, 488, 8)}
-"""vCPUs, GiB, GPUs of the P3 types (AWS, EC2 accelerated computing instances), which the recorded answer no longer lists."""
+"""vCPUs, GiB, GPUs of P3 (AWS, EC2 accelerated computing instances); the recorded answer no longer lists them."""
 
 
 def shapes(data: Path) -> dict[str, Shape]:
@@ -104,13 +105,19 @@ def _accelerators(item: dict[str, Any]) -> tuple[str, Decimal]:
 
 
 def offers(data: Path, known: dict[str, Shape]) -> tuple[list[Row], list[Row]]:
-    """The chosen on-demand and spot offers, and what could not be carried over."""
+    """The chosen offers that some zone really has, on-demand and spot, and what could not be carried over."""
     table = pl.read_parquet(data / PRICES).filter(
         pl.col("kind") == "region", pl.col("region_code").is_in(REGIONS), pl.col("instance_type").is_in(CHOSEN)
     )
+    zones = pl.read_parquet(data / OFFERED).select(pl.col("region", "instance_type").cast(pl.String)).unique()
+    offered = set(zones.iter_rows())
     book: list[Row] = []
+    lost: list[Row] = []
     for row in table.sort("region_code", "instance_type").iter_rows(named=True):
         region, name = row["region_code"], row["instance_type"]
+        if (region, name) not in offered:
+            lost.append(missing("aws", region, name, "priced, but no zone of the region offers it any more"))
+            continue
         shape = known[name]
         _same_shape(row, shape)
         listed = Decimal(repr(row["ondemand_usd_per_hour"]))
@@ -120,7 +127,7 @@ def offers(data: Path, known: dict[str, Shape]) -> tuple[list[Row], list[Row]]:
         spot = Decimal(repr(row["spot_avg_usd_per_hour"])) if row["spot_avg_usd_per_hour"] else Decimal(0)
         if 0 < spot <= listed:
             book.append(offer("aws", region, name, shape, capacity="spot", price=spot, day=DAY, note="illustrative"))
-    lost = [
+    lost += [
         missing("aws", region, "committed-1y, committed-3y", "the dated source lists only all-upfront reservations")
         for region in REGIONS
     ]

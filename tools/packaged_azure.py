@@ -1,8 +1,9 @@
 """Azure for the packaged tables: VM shapes, and offers chosen by the written row rule from two dated lists.
 
-Regions whose Retail Prices meters are to hand (METERED) take both prices from them. Elsewhere only a list of on-demand prices by
-size is to hand, in which some sizes carry the Windows price; a size is kept where its price stands to the metered Linux price as its
-whole family does, for Windows adds a fixed sum per vCPU (Retail Prices API: meters of "... Windows" products).
+Regions whose Retail Prices meters are to hand (METERED) take both prices from them. Elsewhere only a list of
+on-demand prices by size is to hand, in which some sizes carry the Windows price; a size is kept where its price
+stands to the metered Linux price as its whole family does, for Windows adds a fixed sum per vCPU (Retail Prices API:
+meters of "... Windows" products).
 """
 
 from __future__ import annotations
@@ -50,7 +51,9 @@ def offers(data: Path) -> tuple[dict[str, Shape], list[Row], list[Row]]:
     windows, _ = _single(_meters(data, chosen, windows=True))
     listed = _on_demand(data, chosen)
     lost += _drop_disagreeing(metered, windows, listed)
-    surcharge = {key[:2]: windows[key] - price for key, price in metered.items() if key in windows and key[2] == "on-demand"}
+    surcharge = {
+        key[:2]: windows[key] - price for key, price in metered.items() if key in windows and key[2] == "on-demand"
+    }
     prices, refused = _elsewhere(listed, metered, surcharge, chosen)
     book = [
         offer("azure", region, name, chosen[name], capacity=capacity, price=price, day=day, note="")
@@ -72,7 +75,7 @@ def _plain(name: str) -> str:
 
 
 def _meters(data: Path, chosen: Mapping[str, Shape], *, windows: bool) -> dict[Key, set[Decimal]]:
-    """On-demand and Spot meters of the chosen sizes: never Low Priority, Cloud Services, dedicated hosts, Basic or Promo."""
+    """On-demand and Spot meters of the sizes; never Low Priority, Cloud Services, dedicated hosts, Basic, Promo."""
     spelled = {_plain(name): name for name in chosen}
     rows = pl.read_parquet(data / METERS).filter(
         pl.col("region").is_in(METERED),
@@ -112,18 +115,19 @@ def _on_demand(data: Path, chosen: Mapping[str, Shape]) -> Prices:
 
 def _drop_disagreeing(metered: Prices, windows: Prices, listed: Prices) -> list[Row]:
     """Where the lists disagree the Linux meter stands if the other list holds the Windows meter; else neither does."""
-    unclear = [
-        key for key, price in metered.items() if key in listed and listed[key] not in {price, windows.get(key)}
-    ]
+    unclear = [key for key, price in metered.items() if key in listed and listed[key] not in {price, windows.get(key)}]
     for key in unclear:
         del metered[key]
-    return [missing("azure", key[0], f"{key[1]} {key[2]}", "two sources disagree and neither is the Windows price") for key in unclear]
+    return [
+        missing("azure", key[0], f"{key[1]} {key[2]}", "two sources disagree and neither is the Windows price")
+        for key in unclear
+    ]
 
 
 def _elsewhere(
     listed: Prices, metered: Prices, surcharge: Mapping[tuple[str, str], Decimal], chosen: Mapping[str, Shape]
 ) -> tuple[Prices, list[Row]]:
-    """On-demand offers of regions without meters whose price is at their family's level there, not a Windows surcharge above."""
+    """On-demand offers of regions without meters: at their family's level there, not a Windows surcharge above it."""
     sizes: dict[tuple[str, str], dict[str, tuple[Decimal, Decimal]]] = {}
     for region, name, _ in listed:
         home = next((home for home in METERED if (home, name, "on-demand") in metered), None)

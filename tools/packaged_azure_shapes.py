@@ -1,7 +1,8 @@
 """Azure VM sizes: vCPUs, GiB, GPUs and family by name, from the Spare Cores specifications, with the known gaps mended.
 
-The specifications count a fraction of a GPU as one, name the model of few, and include retired sizes. What is mended stands in the tables
-below (Microsoft, Azure VM sizes); GPU sizes that are retired or not settled by them are left out.
+The specifications count a fraction of a GPU as one, name the model of few, and include retired sizes. What is mended
+stands in the tables below (Microsoft, Azure VM sizes); GPU sizes that are retired or not settled by them are left
+out.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ FRACTIONS = {
 UNLISTED_GPUS = {"ND128isr_NDR_GB200_v6": ("GB200", 4), "ND128isr_NDR_GB300_v6": ("GB300", 4)}
 """GPUs that neither the specifications nor Resource SKUs state."""
 
-SIZE = re.compile(r"(?P<letters>[A-Z]+)(?P<vcpus>\d+)(?:-(?P<usable>\d+))?(?P<features>[a-z]*)(?P<rest>(?:_[A-Za-z0-9]+)*)$")
+SIZE = re.compile(
+    r"(?P<letters>[A-Z]+)(?P<vcpus>\d+)(?:-(?P<usable>\d+))?(?P<features>[a-z]*)(?P<rest>(?:_[A-Za-z0-9]+)*)$"
+)
 
 
 def shapes(data: Path) -> dict[str, Shape]:
@@ -49,10 +52,10 @@ def shapes(data: Path) -> dict[str, Shape]:
 
 
 def family_of(name: str) -> tuple[str, str]:
-    """``Standard_D4ls_v5`` is of family Dlsv5 and generation sv5, which joins Dlsv5, Dsv5 and Esv5 (2, 4 and 8 GiB per vCPU).
+    """``Standard_D4ls_v5``: family Dlsv5; generation sv5 joins Dlsv5, Dsv5 and Esv5 (2, 4, 8 GiB per vCPU).
 
-    Fsv2 joins Dsv3 and Esv3, the sizes of its day. F sizes from v6 on come with 2, 4 and 8 GiB per vCPU themselves, so they are
-    their own generation. Constrained-core sizes are priced by all cores and join nothing.
+    Fsv2 joins Dsv3 and Esv3, the sizes of its day. F sizes from v6 on come with 2, 4 and 8 GiB per vCPU themselves,
+    so they are their own generation. Constrained-core sizes are priced by all cores and join nothing.
     """
     match = SIZE.match(name.removeprefix("Standard_"))
     if match is None:

@@ -1,7 +1,7 @@
-"""Egress for the packaged tables: internet tiers, pairs of packaged regions, and traffic between zones, in each provider's list money.
+"""Egress for the packaged tables: internet tiers, pairs of packaged regions, traffic between zones, in list money.
 
-Where two dated lists are to hand they must agree, or nothing is written. Rates that one list alone states, or none of a date, say so in
-the note; what is billed at both ends is written as the sum of both.
+Where two dated lists are to hand they must agree, or nothing is written. Rates that one list alone states, or none of
+a date, say so in the note; what is billed at both ends is written as the sum of both.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ AWS_PAIRS = "reference/egress_prices/aws_transfer_costs_skyplane.csv"
 AWS_TIERS = "prices/multi_cloud_spot_daily_coroot_2023-2024/internet_egress_2024-08-09.csv"
 
 AZURE_ZONE_1 = ((0, "0"), (100, "0.087"), (10335, "0.083"), (51295, "0.07"), (153695, "0.05"), (512095, "0.05"))
-"""USD per GiB from a GiB a month on: Retail Prices, Bandwidth, "Standard Data Transfer Out", zone 1 (Europe, North America)."""
+"""GiB a month, USD per GiB: Retail Prices, Bandwidth, "Standard Data Transfer Out", zone 1 (Europe, North America)."""
 
 
 def rates(data: Path) -> list[Row]:
@@ -32,7 +32,15 @@ def rates(data: Path) -> list[Row]:
 
 
 def _rate(
-    provider: str, source: str, destination: str, price: Decimal, *, day: str, note: str, target: str = "", tier: int = 0
+    provider: str,
+    source: str,
+    destination: str,
+    price: Decimal,
+    *,
+    day: str,
+    note: str,
+    target: str = "",
+    tier: int = 0,
 ) -> Row:
     return {
         "provider": provider, "from_region": source, "destination": destination, "to_region": target,
@@ -50,9 +58,7 @@ def _aws(data: Path) -> list[Row]:
             if start == "0" and Decimal(price) != cost[region, "internet"]:
                 raise ValueError(f"aws {region}: the two lists disagree on the first internet tier")
             note = "the account's free 100 GiB a month across regions are not in the list"
-            rows.append(
-                _rate("aws", region, "internet", Decimal(price), day="2024-08-09", note=note, tier=int(start))
-            )
+            rows.append(_rate("aws", region, "internet", Decimal(price), day="2024-08-09", note=note, tier=int(start)))
         note = "0.01 sending + 0.01 receiving: billed at both ends; not verified for this region"
         rows.append(_rate("aws", region, "zone", Decimal("0.02"), day="2026-07-20", note=note))
     for source, target in permutations(packaged_aws.REGIONS, 2):

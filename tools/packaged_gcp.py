@@ -1,8 +1,9 @@
 """GCP for the packaged tables: shapes, offers, and the component prices that the offers determine.
 
-A GCP machine's price is the sum of its components (Cloud Billing Catalog). Where three machines of a family differ in GiB per
-vCPU, their prices determine the vCPU and GiB prices exactly; every further machine of the family must then agree to the last digit,
-or the family is left out. Local SSD that a machine bundles is a component too; the book carries it inside the GPU's price.
+A GCP machine's price is the sum of its components (Cloud Billing Catalog). Where three machines of a family differ in
+GiB per vCPU, their prices determine the vCPU and GiB prices exactly; every further machine of the family must then
+agree to the last digit, or the family is left out. Local SSD that a machine bundles is a component too; the book
+carries it inside the GPU's price.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ UNLISTED = {
     "a3-ultragpu-8g": (224, 2952, "H200", 8), "a4-highgpu-8g": (224, 3968, "B200", 8),
     "a4x-highgpu-4g": (140, 884, "GB200", 4),
 }  # fmt: skip
-"""vCPUs, GiB, GPU, GPUs of machine types that the price file lacks (Google, Compute Engine GPU machine types); 12,000 GiB of local SSD each."""
+"""vCPUs, GiB, GPU model, GPUs of types the price file lacks (Google, GPU machine types); 12,000 GiB of SSD each."""
 
 Prices = Mapping[str, Mapping[str, Mapping[str, Decimal]]]
 
@@ -93,12 +94,14 @@ def _shape(name: str, item: dict[str, Any]) -> Shape:
 
 
 def wanted(name: str) -> bool:
-    """Whether the price book carries a machine type: the chosen families, without shared cores, metal and -lssd variants."""
+    """Whether the price book carries a machine type: the chosen families, without shared cores, metal and -lssd."""
     family, _, rest = name.partition("-")
     return family in FAMILIES and not rest.endswith(("lssd", "metal", "micro", "small", "medium"))
 
 
-def solve(region: str, market: str, machines: dict[str, Any], prices: Prices, known: Mapping[str, Shape]) -> dict[str, Components]:
+def solve(
+    region: str, market: str, machines: dict[str, Any], prices: Prices, known: Mapping[str, Shape]
+) -> dict[str, Components]:
     """Component prices by family, of one region and market: those that every machine of the family confirms."""
     listed = prices[region][market]
     solved = {family: found for family in (*SOLVED, "n1") if (found := _host(family, listed, known))}
@@ -122,8 +125,8 @@ def _host(family: str, listed: Mapping[str, Decimal], known: Mapping[str, Shape]
 def _a2(n1: Components, listed: Mapping[str, Decimal], ssd: Decimal, known: Mapping[str, Shape]) -> Components | None:
     """A2: sixteen times the 1-GPU machine less the 16-GPU machine leaves 96 vCPUs, so the vCPU price is exact.
 
-    Memory cannot be told from GPU by A2 prices alone. A2's vCPU and GiB prices are N1's (the SKUs of us-central1: 0.031611 and
-    0.004237), so N1's GiB price is used, and only where the vCPU price found here equals N1's.
+    Memory cannot be told from GPU by A2 prices alone. A2's vCPU and GiB prices are N1's (the SKUs of us-central1:
+    0.031611 and 0.004237), so N1's GiB price is used, and only where the vCPU price found here equals N1's.
     """
     one, sixteen = "a2-highgpu-1g", "a2-megagpu-16g"
     if one not in listed or sixteen not in listed:
@@ -135,7 +138,7 @@ def _a2(n1: Components, listed: Mapping[str, Decimal], ssd: Decimal, known: Mapp
     ultra = "a2-ultragpu-1g"
     if ultra in listed:
         shape = known[ultra]
-        # the GPU and its SSD, from the SSD's own price to 12 places, so that a machine's price is an exact sum of book prices
+        # the GPU with its SSD, to 12 places, so that a machine's price is an exact sum of book prices
         alone = listed[ultra] - shape.vcpus * n1.vcpu - shape.memory_gib * n1.gib - shape.local_ssd_gib * ssd
         gpus["A100-80GB"] = (alone.quantize(Decimal(1).scaleb(-9)) + shape.local_ssd_gib * ssd).quantize(PLACES)
     return Components(vcpu=n1.vcpu, gib=n1.gib, gpus=gpus)
@@ -147,7 +150,7 @@ def _ssd_gib_hour(region: str, market: str, machines: dict[str, Any]) -> Decimal
 
 
 def _confirmed(family: str, found: Components, listed: Mapping[str, Decimal], known: Mapping[str, Shape]) -> bool:
-    """Every machine of the family that the book carries comes out at its listed price (SSD bundles to 15 significant digits)."""
+    """Every machine of the family in the book comes out at its listed price (SSD bundles to 15 significant digits)."""
     for name, price in listed.items():
         if name.split("-", 1)[0] == family and wanted(name):
             shape = known[name]
@@ -175,7 +178,11 @@ def offers(data: Path) -> tuple[dict[str, Shape], list[Row], list[Row], list[Row
 
 
 def _book_rows(
-    region: str, capacity: str, listed: Mapping[str, Decimal], solved: Mapping[str, Components], known: Mapping[str, Shape]
+    region: str,
+    capacity: str,
+    listed: Mapping[str, Decimal],
+    solved: Mapping[str, Components],
+    known: Mapping[str, Shape],
 ) -> list[Row]:
     rows = []
     for name, price in sorted(listed.items()):
@@ -220,5 +227,7 @@ def _lost_machines(region: str, listed: Mapping[str, Decimal]) -> list[Row]:
         missing("gcp", region, f"{family} machines", "not offered in this region by the dated source")
         for family in sorted(set(FAMILIES) - offered)
     ]
-    lost.append(missing("gcp", region, "n1 with attached T4, P4, V100, P100", "the dated source prices machine types only"))
+    lost.append(
+        missing("gcp", region, "n1 with attached T4, P4, V100, P100", "the dated source prices machine types only")
+    )
     return lost

@@ -1,4 +1,4 @@
-"""How every packaged table is written: exact decimal text, rows sorted, LF, one line a row, the same bytes for the same input."""
+"""How every packaged table is written: exact decimal text, sorted rows, LF, the same bytes for the same input."""
 
 from __future__ import annotations
 
