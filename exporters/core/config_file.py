@@ -152,18 +152,12 @@ def _expand(text: str, *, source: str, line: int, path: SettingPath, environment
     return _VARIABLE.sub(value_of, text)
 
 
-def known_sections(models: Sequence[type[Section]]) -> frozenset[str]:
-    """This will return the top-level keys that the given root models accept."""
-    return frozenset(name for model in models for name in model.model_fields)
-
-
-def validate(document: Document, model: type[Root], *, all_models: Sequence[type[Section]]) -> Root:
-    """This will check the sections of one root model and return it; sections of the others are left to them.
+def validate(document: Document, model: type[Root], *, known: frozenset[str]) -> Root:
+    """This will check the sections of one root model and return it; other known sections are left to their own.
 
     Raises:
         SettingsError: all mistakes of the file in one message, each with its line and path.
     """
-    known = known_sections(all_models)
     mistakes = [
         f"{_place(document, (key,))}: {key!r} is not a known section (known: {', '.join(sorted(known))})"
         for key in document.tree

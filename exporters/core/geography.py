@@ -14,12 +14,22 @@ import polars as pl
 
 DEFAULT_JURISDICTIONS = ("GB", "EEA")
 
+EEA_COUNTRIES = frozenset(
+    ["AT", "BE", "BG", "CY", "CZ", "DE", "DK", "EE", "ES", "FI", "FR", "GR", "HR", "HU", "IE", "IS", "IT", "LI", "LT", "LU", "LV", "MT", "NL", "NO", "PL", "PT", "RO", "SE", "SI", "SK"]
+)
+"""The 27 member states of the European Union with Iceland, Liechtenstein and Norway (EEA Agreement)."""
+
 
 @cache
 def regions() -> pl.DataFrame:
     """This will return every known region: provider, region, country, jurisdiction, place, location_name, continent."""
     with files("exporters.core.data").joinpath("regions.csv").open("rb") as table:
         return pl.read_csv(table, infer_schema=False)
+
+
+def jurisdiction_of(country: str) -> str:
+    """This will return the jurisdiction of an ISO 3166-1 country code: EEA, or the country itself."""
+    return "EEA" if country in EEA_COUNTRIES else country
 
 
 def select_regions(
