@@ -107,3 +107,43 @@ class Pool(dy.Schema):
     capacity_type = dy.String()
     nodes_min = dy.UInt32()
     nodes_max = dy.UInt32(nullable=True, description="null: no limit of its own")
+
+
+class Quota(dy.Schema):
+    """Limits of a cluster over all its pools."""
+
+    cluster = dy.String(primary_key=True)
+    vcpus = dy.Float64(nullable=True, min=0, description="machine vCPUs; null: no limit")
+    gpus = dy.Float64(nullable=True, min=0, description="machine GPUs; null: no limit")
+    nodes = dy.Float64(nullable=True, min=0, description="null: no limit")
+
+
+class Move(dy.Schema):
+    """A workload's move in the past, from the ledger: what the cool-down and the cap on moves look at."""
+
+    cluster = dy.String(primary_key=True, description="where the workload is now")
+    namespace = dy.String(primary_key=True)
+    workload_kind = dy.String(primary_key=True)
+    workload = dy.String(primary_key=True)
+    moved_at = dy.Datetime(time_unit="us", time_zone="UTC", primary_key=True)
+    from_cluster = dy.String()
+    from_pool = dy.String()
+
+
+class Offered(dy.Schema):
+    """The price that stands for one machine type at one place, chosen from the offers."""
+
+    provider = dy.String(primary_key=True)
+    region = dy.String(primary_key=True)
+    zone = dy.String(primary_key=True, description="the zone asked for; empty: any")
+    instance_type = dy.String(primary_key=True)
+    capacity_type = dy.String(primary_key=True)
+    gbp_per_vcpu_hour = dy.Float64(min=0)
+    gbp_per_gib_hour = dy.Float64(min=0)
+    gbp_per_gpu_hour = dy.Float64(min=0, description="0 on a machine without GPUs")
+    marginal_gbp_per_hour = dy.Float64(nullable=True, min=0)
+    vcpus = dy.Float64(min_exclusive=0)
+    memory_gib = dy.Float64(min_exclusive=0)
+    gpus = dy.Float64(min=0)
+    gpu_model = dy.String()
+    architecture = dy.String()

@@ -1,0 +1,1 @@
+"""From costs to advice: the record, the plan, their order and their explanation."""

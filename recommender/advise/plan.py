@@ -1,0 +1,146 @@
+"""The plan: what one evaluation says, as the JSON that `tuppence recommend -o json` prints.
+
+The same inputs give the same bytes: lists are ordered by their keys, rates are rounded once, and the time of the
+evaluation is an input.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from typing import Any
+
+from pydantic import Field
+
+from recommender.advise.record import Gbp, Part, Recommendation, Refusal, WorkloadName
+
+SCHEMA_VERSION = 1
+
+
+class SnapshotUsed(Part):
+    """A snapshot of prices that the plan rests on, or that was too old for it."""
+
+    id: str
+    source: str
+    taken_at: datetime
+    origin: str
+    max_age_hours: float | None = None
+
+
+class UsageWindow(Part):
+    """The hours of usage that were read."""
+
+    start: datetime
+    end: datetime
+    hours: float
+
+
+class Inputs(Part):
+    """What the plan was made from."""
+
+    snapshots: tuple[SnapshotUsed, ...]
+    stale_snapshots: tuple[SnapshotUsed, ...]
+    usage_window: UsageWindow
+    usage_sha256: str
+    fleet_sha256: str
+    policy_sha256: str
+
+
+class RuleCount(Part):
+    """How many offers a rule refused."""
+
+    rule: str
+    offers: int
+
+
+class Summary(Part):
+    """The plan in figures. current − saving + compliance_delta = planned, in £/h."""
+
+    current_gbp_per_hour: float
+    planned_gbp_per_hour: float
+    saving_gbp_per_hour: float
+    compliance_delta_gbp_per_hour: float
+    saving_gbp_per_month: Gbp
+    current_gbp_per_month: Gbp
+    planned_full_gbp_per_hour: float = Field(description="Planned, with owned capacity at its full price.")
+    lower_bound_gbp_per_hour: float = Field(description="Each workload at its cheapest legal place, capacity ignored.")
+    gap_ratio: float | None = Field(default=None, description="planned / lower bound − 1; absent: the bound is zero.")
+    basis: str
+    hours_per_month: int
+    workloads: int = Field(description="Workloads observed, without system pods.")
+    workloads_priced: int
+    workloads_system: int = Field(description="System pods' controllers: node overhead, never advised.")
+    recommendations: int
+    refused_offers: tuple[RuleCount, ...]
+
+
+class NodeMix(Part):
+    """A pool's machines under the plan, estimated from the workloads' shares."""
+
+    cluster: str
+    pool: str
+    capacity_type: str
+    instance_type: str
+    nodes: int = Field(description="Nodes that the mean requests fill, rounded up.")
+    gbp_per_hour: float = Field(description="The shares of the workloads placed there; they add up to the plan.")
+
+
+class Placement(WorkloadName):
+    """Where a workload runs under the plan."""
+
+    to_cluster: str
+    to_pool: str
+    instance_type: str
+    capacity_type: str
+    gbp_per_hour: float
+    recommendation_id: str | None = Field(default=None, description="Absent: it stays.")
+
+
+class WorkloadRefusal(Refusal):
+    """A refusal with the workload it was made for."""
+
+    workload: WorkloadName
+
+
+class NotEnoughData(Part):
+    """A workload, or a whole cluster, of which nothing is said, and why."""
+
+    cluster: str
+    namespace: str | None = None
+    workload_kind: str | None = None
+    workload: str | None = None
+    reason: str
+    why: str
+    next_step: str
+
+
+class Breach(WorkloadName):
+    """A workload that runs where a hard rule does not let it run."""
+
+    rule: str
+    why: str
+    legal_basis: str | None = None
+    recommendation_id: str | None = Field(default=None, description="Absent: no legal place has room and a price.")
+
+
+class Plan(Part):
+    """One evaluation."""
+
+    schema_version: int = SCHEMA_VERSION
+    generated_at: datetime
+    inputs: Inputs
+    summary: Summary
+    node_mix: tuple[NodeMix, ...]
+    placements: tuple[Placement, ...]
+    recommendations: tuple[Recommendation, ...]
+    refused: tuple[WorkloadRefusal, ...]
+    not_enough_data: tuple[NotEnoughData, ...]
+    breaches: tuple[Breach, ...]
+
+    def to_json(self, *, indent: int | None = 2) -> str:
+        """This will write the plan as JSON with sorted keys; what is not known is left out."""
+        return json.dumps(self.document(), indent=indent, sort_keys=True, ensure_ascii=False)
+
+    def document(self) -> dict[str, Any]:
+        """This will return the plan as JSON values; what is not known is left out."""
+        return self.model_dump(mode="json", exclude_none=True)
