@@ -15,8 +15,11 @@ import polars as pl
 DEFAULT_JURISDICTIONS = ("GB", "EEA")
 
 EEA_COUNTRIES = frozenset(
-    ["AT", "BE", "BG", "CY", "CZ", "DE", "DK", "EE", "ES", "FI", "FR", "GR", "HR", "HU", "IE", "IS", "IT", "LI", "LT", "LU", "LV", "MT", "NL", "NO", "PL", "PT", "RO", "SE", "SI", "SK"]
-)
+    {
+        "AT", "BE", "BG", "CY", "CZ", "DE", "DK", "EE", "ES", "FI", "FR", "GR", "HR", "HU", "IE",
+        "IS", "IT", "LI", "LT", "LU", "LV", "MT", "NL", "NO", "PL", "PT", "RO", "SE", "SI", "SK",
+    }
+)  # fmt: skip
 """The 27 member states of the European Union with Iceland, Liechtenstein and Norway (EEA Agreement)."""
 
 
