@@ -1,0 +1,270 @@
+"""Azure, first arrow: retail prices of the wanted regions in dollars and pounds, bandwidth meters, machine shapes.
+
+Promises every page of every list or an exception. Prices need no account; shapes come from the subscription where
+one is named (extra `azure`), else from the packaged table, and each says which.
+
+Raw frames, all columns String unless said otherwise:
+
+* ``vm_usd``, ``vm_gbp``: Retail Prices rows of service Virtual Machines (azure_retail.COLUMNS and `asked`, the region);
+* ``bandwidth``: rows of service Bandwidth in dollars; `asked` is the region, a zone's meter, or ``between-continents``;
+* ``shapes``: region (empty: any), instance_type, vcpus, memory_gib, gpu_model (null: not known), gpus,
+  accelerator_model, accelerators, architecture, family, generation, shape_source (numbers are Float64);
+* ``egress_overrides``: the table of the settings (price_per_gib Decimal).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import asdict
+from decimal import Decimal
+from importlib.resources import files
+from typing import TYPE_CHECKING, Literal
+
+import polars as pl
+from pydantic import Field
+
+from exporters.core.clock import SystemClock
+from exporters.core.config_file import Section
+from exporters.core.errors import MissingExtraError, SettingsError, TuppenceError
+from exporters.core.geography import select_regions
+from exporters.core.http import checked_endpoint, client
+from exporters.core.money import NATIVE
+from exporters.core.words import ANY_REGION
+from exporters.fetch.azure_bandwidth import bandwidth_queries
+from exporters.fetch.azure_retail import Query, Retail, read_list
+from exporters.fetch.azure_sizes import SHAPE_COLUMNS, Devices, devices_of, read_name
+from exporters.fetch.contract import CloudSettings, Fetched, FetchRequest, Finding, Source
+
+if TYPE_CHECKING:
+    from exporters.fetch.azure_skus import Management
+
+READERS = 4
+"""Lists read at the same time; the API throttles at about twenty."""
+
+_SERVICE = "serviceName eq 'Virtual Machines'"
+
+
+class EgressOverride(Section):
+    """A data transfer price that stands in place of the list's, with the reason that is published beside it."""
+
+    destination: Literal["internet", "region", "zone"] = Field(description="Where the bytes go.")
+    from_region: str = Field(default="", description="Region code; empty: every region.")
+    to_region: str = Field(default="", description="Region code; empty: any.")
+    price_per_gib: Decimal = Field(ge=0, description="US dollars per GiB.")
+    note: str = Field(min_length=1, description="Why; published with the price.")
+
+
+FREE_BETWEEN_ZONES = EgressOverride(
+    destination="zone",
+    price_per_gib=Decimal(0),
+    note="Microsoft announced that transfer between availability zones is not charged (Azure documentation, June 2024 "
+    "and February 2025); the price list still shows a price",
+)
+
+
+class AzureSettings(CloudSettings):
+    """Settings of the Azure source."""
+
+    retail_endpoint: str = Field(default="https://prices.azure.com", description="Base URL of the Retail Prices API.")
+    management_endpoint: str = Field(
+        default="https://management.azure.com", description="Base URL of Azure Resource Manager."
+    )
+    subscription_id: str | None = Field(
+        default=None, description="Subscription whose list of sizes gives the shapes; none: the packaged table."
+    )
+    ca_file: str | None = Field(default=None, description="CA bundle for both endpoints, as behind a TLS proxy.")
+    throttle_wait_seconds: float = Field(
+        default=4.0, gt=0, description="First pause after a throttle that names no time; later ones double."
+    )
+    egress_overrides: tuple[EgressOverride, ...] = Field(
+        default=(FREE_BETWEEN_ZONES,), description="Data transfer prices that stand in place of the list's."
+    )
+
+
+PERMISSIONS = """\
+Prices: none; the Azure Retail Prices API is open.
+Shapes, only if sources.azure.subscription_id is set: the built-in role Reader on that subscription, or a custom
+role with the single action Microsoft.Compute/skus/read. Sign-in is DefaultAzureCredential:
+environment, workload identity, managed identity or the Azure CLI."""
+
+
+def fetch(settings: AzureSettings, request: FetchRequest) -> Fetched:
+    """This will return every raw row of the wanted regions.
+
+    Raises:
+        SettingsError: no region, or an endpoint that is not https.
+        SourceError, IntegrityError: anything less than everything.
+    """
+    names = _regions(settings)
+    queries = [*_machine_queries(names, request.capacity_types), *bandwidth_queries(names)]
+    lists = _read_all(settings, request, queries)
+    shapes = _shapes(settings, request, names)
+    request.progress("azure", done=len(queries) + 1, total=len(queries) + 1)
+    return Fetched(
+        source="azure",
+        observed_at=request.now,
+        frames={
+            **{name: pl.concat(lists[name]).lazy() for name in ("vm_usd", "vm_gbp", "bandwidth")},
+            "shapes": shapes.lazy(),
+            "egress_overrides": _overrides(settings).lazy(),
+        },
+    )
+
+
+def _regions(settings: AzureSettings) -> tuple[str, ...]:
+    names = select_regions("azure", names=settings.regions, jurisdictions=settings.jurisdictions)
+    if not names or any("'" in name for name in names):
+        raise SettingsError(
+            "no region of Azure is chosen" if not names else "a region's name holds a quotation mark",
+            where="sources.azure.regions",
+            next_step="Name regions such as uksouth, or jurisdictions such as GB.",
+        )
+    return names
+
+
+def _machine_queries(names: Sequence[str], capacity_types: Sequence[str]) -> list[Query]:
+    committed = any(word.startswith("committed-") for word in capacity_types)
+    kinds = ("Consumption", "Reservation") if committed else ("Consumption",)
+    return [
+        Query(frame, name, currency, f"{_SERVICE} and armRegionName eq '{name}' and priceType eq '{kind}'")
+        for name in names
+        for kind in kinds
+        for frame, currency in (("vm_usd", "USD"), ("vm_gbp", "GBP"))
+    ]
+
+
+def _read_all(
+    settings: AzureSettings, request: FetchRequest, queries: Sequence[Query]
+) -> dict[str, list[pl.DataFrame]]:
+    """Every list, four at a time, in the order of the queries; the first failure ends the refresh."""
+    with client(verify=settings.ca_file or True) as session, ThreadPoolExecutor(READERS) as pool:
+        retail = Retail(
+            session=session,
+            endpoint=checked_endpoint(settings.retail_endpoint, setting="sources.azure.retail_endpoint"),
+            deadline=request.deadline,
+            clock=SystemClock(),
+            throttle_wait_seconds=settings.throttle_wait_seconds,
+        )
+        futures = [pool.submit(read_list, retail, query) for query in queries]
+        try:
+            for done, future in enumerate(as_completed(futures), start=1):
+                future.result()
+                request.progress("azure", done=done, total=len(queries) + 1)
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+    lists: dict[str, list[pl.DataFrame]] = {}
+    for query, future in zip(queries, futures, strict=True):
+        lists.setdefault(query.frame, []).append(future.result())
+    return lists
+
+
+def _shapes(settings: AzureSettings, request: FetchRequest, names: Sequence[str]) -> pl.DataFrame:
+    if settings.subscription_id is None:
+        return packaged_shapes()
+    try:
+        from exporters.fetch import azure_skus  # noqa: PLC0415 - the SDK is an extra
+    except ImportError as error:
+        raise MissingExtraError("azure", "azure") from error
+    return azure_skus.fetch_shapes(_management(settings, request), names)
+
+
+def _management(settings: AzureSettings, request: FetchRequest) -> Management:
+    from exporters.fetch.azure_skus import Management  # noqa: PLC0415 - the SDK is an extra
+
+    assert settings.subscription_id is not None
+    return Management(
+        subscription_id=settings.subscription_id,
+        endpoint=checked_endpoint(settings.management_endpoint, setting="sources.azure.management_endpoint"),
+        ca_file=settings.ca_file,
+        deadline=request.deadline,
+        clock=SystemClock(),
+    )
+
+
+def packaged_shapes() -> pl.DataFrame:
+    """This will return the packaged table of sizes; families, and cards it does not know, are read from the names."""
+    with files("exporters.fetch").joinpath("data", "azure_shapes.csv").open("rb") as table:
+        rows = pl.read_csv(table, infer_schema=False).to_dicts()
+    return pl.DataFrame([_packaged(row) for row in rows], schema=SHAPE_COLUMNS)
+
+
+def _packaged(row: Mapping[str, str | None]) -> dict[str, object]:
+    size, vcpus, gpus = str(row["instance_type"]), float(row["vcpus"] or 0), float(row["gpus"] or 0)
+    name = read_name(size)
+    devices = Devices(row["gpu_model"], gpus) if gpus else devices_of(size, vcpus=vcpus, reported=None)
+    return {
+        "region": ANY_REGION,
+        "instance_type": size,
+        "vcpus": vcpus,
+        "memory_gib": float(row["memory_gib"] or 0),
+        "architecture": row["architecture"],
+        **asdict(devices),
+        "family": name.family,
+        "generation": name.generation,
+        "shape_source": "packaged",
+    }
+
+
+def _overrides(settings: AzureSettings) -> pl.DataFrame:
+    rows = [override.model_dump() for override in settings.egress_overrides]
+    words = dict.fromkeys(("destination", "from_region", "to_region", "note"), pl.String())
+    schema: dict[str, pl.DataType] = {**words, "price_per_gib": NATIVE}
+    return pl.DataFrame(rows, schema=schema)
+
+
+def check(settings: AzureSettings, request: FetchRequest) -> tuple[Finding, ...]:
+    """This will look whether prices can be read, and whether the subscription's sizes can."""
+    try:
+        name = _regions(settings)[0]
+    except SettingsError as error:
+        return (Finding("regions", "failed", error.what, error.next_step),)
+    return _check_prices(settings, request, name), _check_shapes(settings, request, name)
+
+
+def _check_prices(settings: AzureSettings, request: FetchRequest, name: str) -> Finding:
+    subject = f"retail prices of {name}"
+    condition = (
+        f"{_SERVICE} and armRegionName eq '{name}' and priceType eq 'Consumption' and armSkuName eq 'Standard_D4s_v5'"
+    )
+    try:
+        rows = _read_all(settings, request, [Query("vm_usd", name, "USD", condition, one_region=False)])["vm_usd"][0]
+    except TuppenceError as error:
+        return Finding(subject, "failed", f"{error.where}: {error.what}", error.next_step)
+    if rows.is_empty():
+        return Finding(
+            subject, "warning", "no price of Standard_D4s_v5", "Check the region's name in sources.azure.regions."
+        )
+    return Finding(subject, "ok", f"{rows.height} prices of Standard_D4s_v5 at {settings.retail_endpoint}")
+
+
+def _check_shapes(settings: AzureSettings, request: FetchRequest, name: str) -> Finding:
+    subject = "machine sizes (Microsoft.Compute/skus/read)"
+    if settings.subscription_id is None:
+        return Finding(
+            subject,
+            "warning",
+            "no subscription is named, so shapes come from the packaged table",
+            "Set sources.azure.subscription_id for the sizes of your own subscription.",
+        )
+    try:
+        management = _management(settings, request)
+        from exporters.fetch.azure_skus import probe  # noqa: PLC0415 - the SDK is an extra
+
+        probe(management, name)
+    except ImportError:
+        missing = MissingExtraError("azure", "azure")
+        return Finding(subject, "failed", missing.what, missing.next_step)
+    except TuppenceError as error:
+        return Finding(subject, "failed", f"{error.where}: {error.what}", error.next_step)
+    return Finding(subject, "ok", f"subscription {settings.subscription_id} shows the sizes of {name}")
+
+
+SOURCE = Source(
+    name="azure",
+    settings_model=AzureSettings,
+    fetch=fetch,
+    check=check,
+    permissions=PERMISSIONS,
+    packaged=True,
+)

@@ -1,0 +1,196 @@
+"""Azure, the shapes: vCPUs, memory, GPUs and architecture of every size that a subscription is shown in a region.
+
+Promises one row a size and region, every page or an error; tokens go only to the configured management endpoint.
+Needs the extra `azure`; nothing else imports the Azure SDK for prices.
+
+Source: Resource SKUs (Microsoft.Compute/skus, 2021-07-01) through azure-mgmt-compute's `resource_skus.list`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any, TypeAlias
+from urllib.parse import urlsplit
+
+import polars as pl
+from azure.core.exceptions import (
+    ClientAuthenticationError,
+    DecodeError,
+    HttpResponseError,
+    ServiceRequestError,
+    ServiceResponseError,
+)
+from azure.core.pipeline.policies import SansIOHTTPPolicy
+from azure.identity import DefaultAzureCredential
+from azure.mgmt.compute import ComputeManagementClient
+
+from exporters.core.clock import Clock
+from exporters.core.errors import IntegrityError, TerminalSourceError, TransientSourceError
+from exporters.core.http import RETRYABLE_STATUS
+from exporters.fetch.azure_sizes import SHAPE_COLUMNS, devices_of, read_name
+
+Sdk: TypeAlias = Any
+"""An object of the Azure SDK, whose types are not relied upon."""
+
+RETRIES = 5
+_ARCHITECTURES = {"x64": "amd64", "arm64": "arm64"}
+
+
+@dataclass(frozen=True, slots=True)
+class Management:
+    """The subscription's side of one refresh.
+
+    Args:
+        subscription_id: whose list of sizes is read.
+        endpoint: checked base URL of Azure Resource Manager.
+        ca_file: a CA bundle for that endpoint; None: the system's.
+        deadline: the moment by which everything must have been read (UTC).
+        clock: tells how much time is left.
+    """
+
+    subscription_id: str
+    endpoint: str
+    ca_file: str | None
+    deadline: datetime
+    clock: Clock
+
+
+class _OnlyToEndpoint(SansIOHTTPPolicy):  # type: ignore[type-arg]
+    """Refuses a next link to another host before a token is added to the request."""
+
+    def __init__(self, endpoint: str) -> None:
+        self._host = urlsplit(endpoint).netloc
+
+    def on_request(self, request: Sdk) -> None:
+        parts = urlsplit(request.http_request.url)
+        if parts.scheme != "https" or parts.netloc.removesuffix(":443") != self._host.removesuffix(":443"):
+            raise IntegrityError(
+                f"the next page of sizes lies elsewhere ({parts.hostname})",
+                where=f"https://{self._host}",
+                next_step="A proxy may be rewriting links; check sources.azure.management_endpoint.",
+            )
+
+
+def fetch_shapes(management: Management, regions: Sequence[str]) -> pl.DataFrame:
+    """This will return one row a size and region with the columns of SHAPE_COLUMNS; gpu_model null: not known.
+
+    Raises:
+        TerminalSourceError: no credentials, no right to read the subscription, or not an answer of that API.
+        TransientSourceError: throttled, cut off, or past the deadline.
+        IntegrityError: a region without sizes, or pages that lead elsewhere.
+    """
+    rows: list[dict[str, object]] = []
+    with _client(management) as client:
+        for region in regions:
+            sizes = [row for sku in _skus(client, management, region) if (row := _shape(sku, region)) is not None]
+            if not sizes:
+                raise IntegrityError(
+                    "the subscription is shown no machine size",
+                    where=f"azure region {region}",
+                    next_step="Check the region's name, and that the subscription may use it.",
+                )
+            rows += sizes
+    frame = pl.DataFrame(rows, schema=SHAPE_COLUMNS)
+    return frame.unique(["region", "instance_type"], maintain_order=True)
+
+
+def probe(management: Management, region: str) -> None:
+    """This will read the first size of a region, to see that credentials, rights and network are there.
+
+    Raises:
+        SourceError: as fetch_shapes.
+    """
+    with _client(management) as client:
+        next(_skus(client, management, region), None)
+
+
+@contextmanager
+def _client(management: Management) -> Iterator[Sdk]:
+    client = ComputeManagementClient(
+        DefaultAzureCredential(),
+        management.subscription_id,
+        base_url=management.endpoint,
+        retry_total=RETRIES,
+        per_call_policies=[_OnlyToEndpoint(management.endpoint)],
+        connection_verify=management.ca_file or True,
+    )
+    with client:
+        yield client
+
+
+def _skus(client: Sdk, management: Management, region: str) -> Iterator[Sdk]:
+    left = (management.deadline - management.clock.now()).total_seconds()
+    if left <= 0:
+        raise TransientSourceError(
+            "the deadline passed before the sizes of every region were read",
+            where=management.endpoint,
+            next_step="Raise sources.azure.deadline_seconds, or name fewer regions.",
+        )
+    with _as_source_errors(management):
+        yield from client.resource_skus.list(filter=f"location eq '{region}'", timeout=left)
+
+
+@contextmanager
+def _as_source_errors(management: Management) -> Iterator[None]:
+    place = management.endpoint
+    try:
+        yield
+    except ClientAuthenticationError as error:
+        raise TerminalSourceError(
+            f"signing in failed ({_first_line(error)})",
+            where=place,
+            next_step="Give Tuppence a managed identity, a workload identity or AZURE_CLIENT_ID, AZURE_TENANT_ID and "
+            "AZURE_CLIENT_SECRET; an expired secret must be renewed.",
+        ) from error
+    except (ServiceRequestError, ServiceResponseError) as error:
+        raise TransientSourceError(
+            f"the connection failed ({_first_line(error)})",
+            where=place,
+            next_step="Check the network, the proxy, ca_file and sources.azure.management_endpoint.",
+        ) from error
+    except HttpResponseError as error:
+        transient = error.status_code in RETRYABLE_STATUS or isinstance(error, DecodeError)
+        raise (TransientSourceError if transient else TerminalSourceError)(
+            f"the list of sizes was not given ({_first_line(error)})",
+            where=place,
+            next_step=f"Check that the identity has the role Reader on subscription {management.subscription_id}.",
+        ) from error
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0][:200]
+
+
+def _shape(sku: Sdk, region: str) -> dict[str, object] | None:
+    """A size as a row; None for other resources and for a size whose vCPUs or memory are not told."""
+    if sku.resource_type != "virtualMachines" or not (sku.name or "").startswith("Standard_"):
+        return None
+    if region.casefold() not in {(location or "").casefold() for location in sku.locations or ()}:
+        return None
+    told = {item.name: item.value for item in sku.capabilities or ()}
+    vcpus, memory = _number(told.get("vCPUs")), _number(told.get("MemoryGB"))
+    if not vcpus or not memory:
+        return None
+    name = read_name(sku.name)
+    devices = devices_of(sku.name, vcpus=vcpus, reported=_number(told.get("GPUs")))
+    return {
+        "region": region,
+        "instance_type": sku.name.strip(),
+        "vcpus": _number(told.get("vCPUsAvailable")) or vcpus,
+        "memory_gib": memory,
+        **asdict(devices),
+        "architecture": _ARCHITECTURES.get((told.get("CpuArchitectureType") or "").lower(), name.architecture),
+        "family": name.family,
+        "generation": name.generation,
+        "shape_source": "api",
+    }
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        return float(text) if text else None
+    except ValueError:
+        return None
