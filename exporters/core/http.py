@@ -8,11 +8,12 @@ Plain HTTP is refused except to loopback, so that a proxy setting cannot send cr
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx2
@@ -22,6 +23,7 @@ from exporters.core.errors import SettingsError, TerminalSourceError, TransientS
 
 RETRYABLE_STATUS = frozenset({408, 425, 429, 500, 502, 503, 504})
 TOO_LONG_TO_WAIT_SECONDS = 300.0
+DOWNLOAD_BLOCK_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,10 +137,66 @@ def get(
         timeout=chosen.timeout_seconds,
         wait_initial=chosen.wait_initial_seconds,
         wait_max=chosen.wait_max_seconds,
+        wait_jitter=min(1.0, chosen.wait_initial_seconds),
     ):
         with attempt, _as_source_errors(url):
             return _checked(session.get(url, params=params), url)
     raise AssertionError("stamina raises when the attempts are used up")
+
+
+def download(
+    session: httpx2.Client,
+    url: str,
+    target: Path,
+    *,
+    policy: RetryPolicy | None = None,
+    still_wanted: Callable[[int, int | None], None] = lambda _done, _total: None,
+) -> None:
+    """This will stream a large body to a file, beginning again what can be mended; memory stays at one block.
+
+    Args:
+        session: the client.
+        url: what to GET.
+        target: where to write; replaced by each try.
+        policy: how often and how long it is tried.
+        still_wanted: told the bytes so far and in all (None: unknown) after each block; may raise to stop.
+
+    Raises:
+        TransientSourceError: the tries or the time ran out, or the body is shorter or longer than announced.
+        TerminalSourceError: an answer that another try cannot mend (4xx, redirect).
+    """
+    chosen = policy or RetryPolicy()
+    for attempt in stamina.retry_context(
+        on=_backoff,
+        attempts=chosen.attempts,
+        timeout=chosen.timeout_seconds,
+        wait_initial=chosen.wait_initial_seconds,
+        wait_max=chosen.wait_max_seconds,
+        wait_jitter=min(1.0, chosen.wait_initial_seconds),
+    ):
+        with attempt, _as_source_errors(url):
+            _stream(session, url, target, still_wanted)
+
+
+def _stream(session: httpx2.Client, url: str, target: Path, still_wanted: Callable[[int, int | None], None]) -> None:
+    # An encoded body would make its announced length mean something else.
+    with session.stream("GET", url, headers={"accept-encoding": "identity"}) as response:
+        if response.status_code != httpx2.codes.OK:
+            response.read()
+        _checked(response, url)
+        length = response.headers.get("content-length")
+        total = int(length) if length is not None and length.isdigit() else None
+        done = 0
+        with target.open("wb") as file:
+            for block in response.iter_bytes(DOWNLOAD_BLOCK_BYTES):
+                done += file.write(block)
+                still_wanted(done, total)
+    if total is not None and done != total:
+        raise TransientSourceError(
+            f"{done} bytes arrived of {total} announced",
+            where=_without_query(url),
+            next_step="It will be tried again at the next refresh.",
+        )
 
 
 def _backoff(error: Exception) -> bool | float:

@@ -80,10 +80,14 @@ def last_snapshot(shelf: ReadableShelf, source: str) -> Snapshot | None:
     return None
 
 
+def last_snapshots(shelf: ReadableShelf) -> list[Snapshot]:
+    """This will return the last readable snapshot of every source."""
+    return [snapshot for source in sources(shelf) if (snapshot := last_snapshot(shelf, source)) is not None]
+
+
 def current_prices(shelf: ReadableShelf, *, now: datetime) -> Prices:
     """This will return the prices of every source's last snapshot that is not stale, at the newest exchange rates."""
-    found = [snapshot for source in sources(shelf) if (snapshot := last_snapshot(shelf, source)) is not None]
-    return combine(found, now=now)
+    return combine(last_snapshots(shelf), now=now)
 
 
 def combine(snapshots: Iterable[Snapshot], *, now: datetime) -> Prices:
