@@ -61,6 +61,7 @@ class RejectReason(StrEnum):
     ABSENT = "absent"
     NOT_A_NUMBER = "not-a-number"
     AMBIGUOUS = "ambiguous"
+    MALFORMED = "malformed"
     UNIT = "unit"
     CURRENCY = "currency"
     UNKNOWN_REGION = "unknown-region"

@@ -1,0 +1,198 @@
+"""The exporter's commands: export, fetch, prices, check. Arguments in, one call each, results out; no logic."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated
+
+import polars as pl
+import typer
+
+from exporters.core.clock import SystemClock
+from exporters.core.config_file import read_document, validate
+from exporters.core.errors import SettingsError
+from exporters.core.output import ListFormat, errors_explained, stderr, write_rows
+from exporters.core.progress import terminal_progress
+from exporters.core.sections import ALL_SECTIONS
+from exporters.core.settings_file import ConfigOption, settings_path
+from exporters.fetch.contract import Source
+from exporters.fetch.registry import SOURCES
+from exporters.listing import Unit, checks_table, list_prices, prices_table
+from exporters.publish.health import Health
+from exporters.refresh import Outcome, Refresher
+from exporters.serving import serve_exporter
+from exporters.settings import ExporterSettings
+from exporters.store.read import combine, last_snapshots
+from exporters.store.shelf import open_shelf
+
+app = typer.Typer(no_args_is_help=True)
+OutputOption = Annotated[ListFormat, typer.Option("--output", "-o", help="table, json or csv.")]
+
+
+def load_settings(config: Path | None) -> ExporterSettings:
+    """This will read and check the exporter's half of the settings."""
+    return validate(read_document(settings_path(config)), ExporterSettings, known=ALL_SECTIONS)
+
+
+@app.command()
+def export(
+    config: ConfigOption = None,
+    port: Annotated[int | None, typer.Option(help="Port to listen on; 0: any free one.")] = None,
+    fetch_sources: Annotated[
+        bool, typer.Option("--fetch/--no-fetch", help="Refresh the sources, or serve what the store holds.")
+    ] = True,
+) -> None:
+    """Serve prices to Prometheus and keep them fresh."""
+    with errors_explained():
+        settings = load_settings(config)
+        if port is not None:
+            web = settings.exporter_web.model_copy(update={"port": port})
+            settings = settings.model_copy(update={"exporter_web": web})
+        serve_exporter(settings, load=lambda: load_settings(config), fetch=fetch_sources)
+
+
+@app.command()
+def fetch(
+    source: Annotated[
+        str | None, typer.Argument(help="aws, gcp, azure, onprem, book or fx; default: all enabled.")
+    ] = None,
+    config: ConfigOption = None,
+    accept: Annotated[bool, typer.Option(help="Take prices that moved implausibly as they are.")] = False,
+    output: OutputOption = ListFormat.TABLE,
+) -> None:
+    """Refresh one source, or all that are enabled; show what was left out and why."""
+    with errors_explained():
+        settings = load_settings(config)
+        with terminal_progress() as progress:
+            refresher = Refresher(
+                settings=settings,
+                shelf=open_shelf(settings.store.url),
+                clock=SystemClock(),
+                log=Health(),
+                progress=progress,
+                accept_changes=accept,
+            )
+            outcomes = _refresh(refresher, source)
+    write_rows(_outcomes_table(outcomes), output)
+    failed = [outcome for outcome in outcomes if outcome.error is not None]
+    for outcome in failed:
+        stderr.print(f"[bold red]error[/] {outcome.error}", soft_wrap=True)
+    if failed:
+        raise typer.Exit(1)
+
+
+def _refresh(refresher: Refresher, name: str | None) -> list[Outcome]:
+    if name == "fx":
+        return [refresher.refresh_fx()]
+    if name is not None:
+        return [refresher.refresh(_source_named(name))]
+    return [refresher.refresh_fx(), *(refresher.refresh(source) for source in refresher.enabled())]
+
+
+def _source_named(name: str) -> Source:
+    for source in SOURCES:
+        if source.name == name:
+            return source
+    raise SettingsError(
+        f"there is no source {name!r}",
+        where="tuppence",
+        next_step=f"Name one of: fx, {', '.join(source.name for source in SOURCES)}.",
+    )
+
+
+def _outcomes_table(outcomes: list[Outcome]) -> pl.DataFrame:
+    rows = [
+        {
+            "source": outcome.source,
+            "result": "ok" if outcome.error is None else "failed",
+            "offers": outcome.snapshot.offers.height if outcome.snapshot else 0,
+            "egress_rates": outcome.snapshot.egress.height if outcome.snapshot else 0,
+            "rejected": _rejected(outcome),
+            "skipped": "; ".join(f"{region}: {why}" for region, why in _skipped(outcome)),
+        }
+        for outcome in outcomes
+    ]
+    return pl.DataFrame(rows)
+
+
+def _rejected(outcome: Outcome) -> str:
+    if outcome.snapshot is None:
+        return ""
+    counts = outcome.snapshot.rejects.group_by("reason").agg(pl.col("rows").sum()).sort("reason")
+    return ", ".join(f"{rows} {reason}" for reason, rows in counts.iter_rows())
+
+
+def _skipped(outcome: Outcome) -> tuple[tuple[str, str], ...]:
+    return outcome.snapshot.manifest.skipped if outcome.snapshot else ()
+
+
+@app.command()
+def prices(
+    config: ConfigOption = None,
+    provider: Annotated[list[str] | None, typer.Option(help="aws, gcp, azure, onprem …; may be repeated.")] = None,
+    region: Annotated[list[str] | None, typer.Option(help="Region code; may be repeated.")] = None,
+    instance_type: Annotated[list[str] | None, typer.Option(help="Machine type; may be repeated.")] = None,
+    gpu_model: Annotated[
+        list[str] | None, typer.Option(help="Canonical GPU model, such as L4; may be repeated.")
+    ] = None,
+    capacity_type: Annotated[list[str] | None, typer.Option(help="on-demand, spot, owned …; may be repeated.")] = None,
+    by: Annotated[Unit, typer.Option(help="Cheapest first by this unit.")] = Unit.INSTANCE,
+    limit: Annotated[int | None, typer.Option(min=1, help="Rows to show; default: 20 in a table, else all.")] = None,
+    output: OutputOption = ListFormat.TABLE,
+) -> None:
+    """List prices, cheapest first."""
+    with errors_explained():
+        settings = load_settings(config)
+        shelf = open_shelf(settings.store.url)
+        now = datetime.now(UTC)
+        refresher = Refresher(settings=settings, shelf=shelf, clock=SystemClock(), log=Health())
+        found = combine([*refresher.packaged_snapshots(), *last_snapshots(shelf)], now=now)
+        chosen = list_prices(
+            found.offers,
+            by=by,
+            provider=provider,
+            region=region,
+            instance_type=instance_type,
+            gpu_model=gpu_model,
+            capacity_type=capacity_type,
+        )
+        rows = chosen.head(limit) if limit else chosen.head(20) if output is ListFormat.TABLE else chosen
+        machine, person = prices_table(rows)
+        write_rows(machine, output, table=person)
+        for manifest in found.stale:
+            stderr.print(f"[yellow]left out[/] {manifest.id}: too old. Run: tuppence fetch {manifest.source}")
+        if output is ListFormat.TABLE and rows.height < chosen.height:
+            stderr.print(f"{rows.height} of {chosen.height} offers; --limit shows more.")
+
+
+@app.command()
+def check(
+    source: Annotated[str | None, typer.Argument(help="Default: all enabled sources.")] = None,
+    config: ConfigOption = None,
+    permissions: Annotated[
+        bool, typer.Option(help="Print the least rights that the source needs, and nothing else.")
+    ] = False,
+    output: OutputOption = ListFormat.TABLE,
+) -> None:
+    """Look at credentials, permissions and reachability of each source, and say the next step."""
+    with errors_explained():
+        settings = load_settings(config)
+        refresher = Refresher(
+            settings=settings, shelf=open_shelf(settings.store.url), clock=SystemClock(), log=Health()
+        )
+        chosen = (_source_named(source),) if source else refresher.enabled()
+        if permissions:
+            for item in chosen or SOURCES:
+                typer.echo(f"# {item.name}\n{item.permissions}\n")
+            return
+        with TemporaryDirectory(prefix="tuppence-") as scratch:
+            findings = checks_table(chosen, refresher, scratch=Path(scratch))
+    write_rows(findings, output)
+    if not chosen:
+        stderr.print(
+            "No source is enabled; the packaged book serves. Enable one in the settings: sources.azure.enabled: true"
+        )
+    if "failed" in findings["state"].to_list():
+        raise typer.Exit(1)

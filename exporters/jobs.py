@@ -1,0 +1,73 @@
+"""Says when: one job a source, in its own thread, with jitter; a slow or broken cloud never delays another.
+
+Interval jobs run in UTC; what must happen at a wall-clock hour is none of the exporter's business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import partial
+
+from apscheduler.executors.pool import ThreadPoolExecutor
+from apscheduler.schedulers.background import BackgroundScheduler
+from apscheduler.triggers.interval import IntervalTrigger
+
+from exporters.fetch.contract import Source
+from exporters.refresh import Refresher
+
+Scheduler = BackgroundScheduler
+
+JITTER_RATIO = 0.1
+EXPIRY_SECONDS = 60
+EXPIRY_JOB = "expire"
+
+
+def scheduler_for(
+    refresher: Refresher, *, publish: Callable[[], None], expire: Callable[[datetime], bool]
+) -> BackgroundScheduler:
+    """This will return a scheduler, not yet started, that keeps every enabled source and the rates fresh.
+
+    Args:
+        refresher: takes one source through the stages.
+        publish: called after each refresh that brought something new.
+        expire: called every minute with the time, so that stale series stop without a refresh.
+    """
+    sources = refresher.enabled()
+    scheduler = BackgroundScheduler(
+        timezone=UTC,
+        executors={"default": ThreadPoolExecutor(len(sources) + 2)},
+        job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": 3600},
+    )
+    now = refresher.clock.now()
+
+    _every(scheduler, "fx", refresher.settings.fx.refresh_minutes, partial(_rates_job, refresher, publish), first=now)
+    for source in sources:
+        minutes = refresher.settings.sources.of(source.name).refresh_minutes
+        _every(scheduler, source.name, minutes, partial(_source_job, refresher, source, publish), first=now)
+    scheduler.add_job(
+        lambda: expire(refresher.clock.now()), IntervalTrigger(seconds=EXPIRY_SECONDS, timezone=UTC), id=EXPIRY_JOB
+    )
+    return scheduler
+
+
+def next_runs(scheduler: BackgroundScheduler) -> dict[str, datetime]:
+    """This will return when each source is refreshed next."""
+    return {job.id: job.next_run_time for job in scheduler.get_jobs() if job.id != EXPIRY_JOB and job.next_run_time}
+
+
+def _rates_job(refresher: Refresher, publish: Callable[[], None]) -> None:
+    if refresher.refresh_fx().snapshot is not None:
+        publish()
+
+
+def _source_job(refresher: Refresher, source: Source, publish: Callable[[], None]) -> None:
+    if refresher.refresh(source).snapshot is not None:
+        publish()
+
+
+def _every(
+    scheduler: BackgroundScheduler, name: str, minutes: int, job: Callable[[], None], *, first: datetime
+) -> None:
+    trigger = IntervalTrigger(minutes=minutes, jitter=int(minutes * 60 * JITTER_RATIO), timezone=UTC)
+    scheduler.add_job(job, trigger, id=name, next_run_time=first)

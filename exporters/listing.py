@@ -1,0 +1,84 @@
+"""What the listing commands show: offers cheapest first by any unit, and the findings of `check`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+
+import polars as pl
+
+from exporters.core.focus import offers_as_focus
+from exporters.core.frames import OFFER_KEY
+from exporters.fetch.contract import Finding, Source
+from exporters.refresh import Refresher
+
+
+class Unit(StrEnum):
+    """What `prices` ranks by."""
+
+    INSTANCE = "instance"
+    VCPU = "vcpu"
+    GIB = "gib"
+    GPU = "gpu"
+    ACCELERATOR = "accelerator"
+
+    @property
+    def column(self) -> str:
+        """The price column of the unit."""
+        return "gbp_per_hour" if self is Unit.INSTANCE else f"gbp_per_{self.value}_hour"
+
+
+def list_prices(offers: pl.DataFrame, *, by: Unit, **wanted: Sequence[str] | None) -> pl.DataFrame:
+    """This will return the offers whose columns hold one of the wanted values, cheapest first by a unit.
+
+    Offers without that unit are left out; equal prices stand in the order of their keys.
+    """
+    conditions = [pl.col(column).is_in(list(values)) for column, values in wanted.items() if values]
+    kept = offers.filter(*conditions, pl.col(by.column).is_not_null())
+    return kept.sort(by.column, *OFFER_KEY)
+
+
+def prices_table(offers: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """This will return the offers under FOCUS names for machines, and the columns that a person reads first."""
+    person = offers.select(
+        "provider",
+        "region",
+        "zone",
+        "instance_type",
+        "capacity_type",
+        "vcpus",
+        "memory_gib",
+        gpu=pl.when(pl.col("gpus") > 0).then(pl.format("{} × {}", "gpus", "gpu_model")).otherwise(pl.lit("")),
+        native=pl.format("{} {}", pl.col("price_per_hour").cast(pl.Float64), "currency"),
+        gbp_per_hour=pl.col("gbp_per_hour").round(5),
+        gbp_per_vcpu_hour=pl.col("gbp_per_vcpu_hour").round(5),
+        gbp_per_gpu_hour=pl.col("gbp_per_gpu_hour").round(4),
+        source=pl.col("source"),
+        dated=pl.col("observed_at").dt.date(),
+        note=pl.col("note").fill_null(""),
+    )
+    return offers_as_focus(offers), person
+
+
+def checks_table(chosen: Sequence[Source], refresher: Refresher, *, scratch: Path) -> pl.DataFrame:
+    """This will ask each source to look at its credentials, permissions and reach; one row a finding."""
+    rows = [
+        {
+            "source": source.name,
+            "subject": finding.subject,
+            "state": finding.state,
+            "detail": finding.detail,
+            "next_step": finding.next_step,
+        }
+        for source in chosen
+        for finding in _findings(source, refresher, scratch)
+    ]
+    columns = ("source", "subject", "state", "detail", "next_step")
+    return pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.String))
+
+
+def _findings(source: Source, refresher: Refresher, scratch: Path) -> tuple[Finding, ...]:
+    section = refresher.settings.sources.of(source.name)
+    request = refresher.request(section, now=refresher.clock.now(), scratch=scratch)
+    return source.check(section, request)

@@ -1,0 +1,138 @@
+"""The exporter as a service: prices on the shelf, a body in memory, jobs that keep both fresh, one port to scrape."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Final
+
+import structlog
+import yaml
+
+from exporters.core.clock import Clock, SystemClock
+from exporters.core.errors import TuppenceError
+from exporters.core.output import stderr
+from exporters.core.web.serving import Address, serve
+from exporters.jobs import Scheduler, next_runs, scheduler_for
+from exporters.publish.health import Health
+from exporters.publish.http import Exporter, create_app
+from exporters.publish.published import PublishedPrices
+from exporters.refresh import Refresher
+from exporters.settings import ExporterSettings
+from exporters.store.read import current_prices
+from exporters.store.shelf import open_shelf
+
+_log = structlog.get_logger(__name__)
+_USER_AND_PASSWORD: Final = re.compile(r"(://)[^/@\s]+@")
+
+
+class ExporterService:
+    """Everything behind the exporter's port.
+
+    Args:
+        settings: checked settings.
+        load: reads them again; raises SettingsError when they are wrong.
+        fetch: whether sources are refreshed; False serves what the store holds.
+        clock: the time.
+    """
+
+    def __init__(
+        self,
+        settings: ExporterSettings,
+        *,
+        load: Callable[[], ExporterSettings],
+        fetch: bool = True,
+        clock: Clock | None = None,
+    ) -> None:
+        self._settings = settings
+        self._load = load
+        self._fetch = fetch
+        self._clock = clock or SystemClock()
+        self._shelf = open_shelf(settings.store.url)
+        self._health = Health(self._clock)
+        self._published = PublishedPrices(self._health, max_series=settings.exporter_web.max_series)
+        self._reloading = threading.Lock()
+        self._scheduler: Scheduler | None = None
+
+    def start(self) -> None:
+        """This will serve what there is, packaged prices where there is nothing, and then start the refreshes.
+
+        Raises:
+            SettingsError: the prices give more series than the limit allows.
+            StoreError: the store cannot be used.
+        """
+        self._refresher().seed()
+        self._publish()
+        self._health.reload_succeeded()
+        self._schedule()
+
+    def stop(self) -> None:
+        """This will stop the refreshes; one under way is not waited for, its snapshot is whole or absent."""
+        if self._scheduler is not None:
+            self._scheduler.shutdown(wait=False)
+
+    def app(self) -> Exporter:
+        """This will return what the pages show and do."""
+        return Exporter(
+            published=self._published,
+            health=self._health,
+            shelf=self._shelf,
+            clock=self._clock,
+            reload=self.reload,
+            next_refresh=self._next_refresh,
+            settings_text=self._settings_text,
+        )
+
+    def reload(self) -> None:
+        """This will read the settings again and refresh by them; wrong ones change nothing.
+
+        Address, store and series limit are taken at the start only.
+
+        Raises:
+            TuppenceError: the settings are wrong; the ones in use stay.
+        """
+        with self._reloading:
+            try:
+                self._settings = self._load()
+            except TuppenceError:
+                self._health.reload_failed()
+                raise
+            self.stop()
+            self._schedule()
+            self._health.reload_succeeded()
+            _log.info("settings_reloaded")
+
+    def _refresher(self) -> Refresher:
+        return Refresher(settings=self._settings, shelf=self._shelf, clock=self._clock, log=self._health)
+
+    def _publish(self) -> None:
+        self._published.publish(current_prices(self._shelf, now=self._clock.now()))
+
+    def _schedule(self) -> None:
+        if self._fetch:
+            self._scheduler = scheduler_for(self._refresher(), publish=self._publish, expire=self._published.expire)
+            self._scheduler.start()
+
+    def _next_refresh(self) -> Mapping[str, datetime]:
+        return next_runs(self._scheduler) if self._scheduler is not None else {}
+
+    def _settings_text(self) -> str:
+        plain = yaml.safe_dump(self._settings.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
+        return _USER_AND_PASSWORD.sub(r"\1", plain)
+
+
+def serve_exporter(settings: ExporterSettings, *, load: Callable[[], ExporterSettings], fetch: bool) -> None:
+    """This will serve until a signal ends it; see ExporterService."""
+    service = ExporterService(settings, load=load, fetch=fetch)
+    service.start()
+    web = settings.exporter_web
+    try:
+        serve(create_app(service.app()), host=web.host, port=web.port, web_config=web.config_file, ready=_announce)
+    finally:
+        service.stop()
+
+
+def _announce(address: Address) -> None:
+    stderr.print(f"Serving prices at {address.url}/metrics; status page: {address.url}/")

@@ -1,0 +1,95 @@
+"""Settings of the exporter: which sources, what to let through, where snapshots lie, how to serve.
+
+The sections `sources`, `fx`, `filters`, `packaged`, `store` and `exporter_web` of the settings file.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import Field
+
+from exporters.core.config_file import Section
+from exporters.core.words import CapacityType, OperatingSystem
+from exporters.fetch.aws import AwsSettings
+from exporters.fetch.azure import AzureSettings
+from exporters.fetch.book import BookSettings
+from exporters.fetch.contract import CloudSettings, SourceSettings
+from exporters.fetch.ecb import FxSettings
+from exporters.fetch.gcp import GcpSettings
+from exporters.fetch.onprem import OnpremSettings
+from exporters.normalise.chosen import Filters
+
+
+class SourcesSettings(Section):
+    """One section a source."""
+
+    aws: AwsSettings = AwsSettings()
+    gcp: GcpSettings = GcpSettings()
+    azure: AzureSettings = AzureSettings()
+    onprem: OnpremSettings = OnpremSettings()
+    book: BookSettings = BookSettings()
+
+    def of(self, name: str) -> SourceSettings:
+        """This will return the section of a source by its name."""
+        section: SourceSettings = getattr(self, name)
+        return section
+
+
+class FilterSettings(Section):
+    """What is published; regions are filtered in each source's own section."""
+
+    families: tuple[str, ...] = Field(
+        default=(), description="Globs over the machine family (m6*, n2, Dsv5); empty: all."
+    )
+    capacity_types: tuple[CapacityType, ...] = Field(
+        default=(CapacityType.ON_DEMAND, CapacityType.SPOT, CapacityType.OWNED),
+        description="Ways of buying to publish.",
+    )
+    operating_systems: tuple[OperatingSystem, ...] = Field(
+        default=(OperatingSystem.LINUX,), description="Operating systems to publish."
+    )
+
+    def as_filters(self) -> Filters:
+        """This will return them as the row rules take them."""
+        return Filters(
+            families=self.families,
+            capacity_types=tuple(word.value for word in self.capacity_types),
+            operating_systems=tuple(word.value for word in self.operating_systems),
+        )
+
+
+class PackagedSettings(CloudSettings):
+    """The packaged price book, which serves for a cloud that has never been fetched; always labelled as such."""
+
+    enabled: bool = Field(default=True, description="Whether the packaged book may stand in.")
+    providers: tuple[str, ...] = Field(default=("aws", "gcp", "azure"), description="Clouds it stands in for.")
+
+
+class StoreSettings(Section):
+    """Where snapshots lie."""
+
+    url: str = Field(default="tuppence-data/snapshots", description="A folder, or an s3://, gs:// or az:// URL.")
+    retention_days: int = Field(default=400, ge=1, description="Days of history to keep, one snapshot a day.")
+
+
+class ExporterWebSettings(Section):
+    """Where the exporter serves."""
+
+    host: str = Field(default="127.0.0.1", description="Address to listen on.")
+    port: int = Field(default=10210, ge=0, le=65535, description="Port to listen on; 0: any free one.")
+    config_file: Path | None = Field(
+        default=None, description="TLS and basic auth, in the exporter-toolkit's web-config format."
+    )
+    max_series: int = Field(default=200_000, ge=1, description="Most series one scrape may hold.")
+
+
+class ExporterSettings(Section):
+    """All sections of the exporter."""
+
+    sources: SourcesSettings = SourcesSettings()
+    fx: FxSettings = FxSettings()
+    filters: FilterSettings = FilterSettings()
+    packaged: PackagedSettings = PackagedSettings()
+    store: StoreSettings = StoreSettings()
+    exporter_web: ExporterWebSettings = ExporterWebSettings()
