@@ -20,7 +20,12 @@ SERIES: Mapping[str, tuple[str, ...]] = {"aws": ("c", "m", "r"), "azure": ("d", 
 MAX_ERROR = 0.05
 """A group whose fitted prices miss any of its machines by more than this share does not follow the model."""
 
+SAME_GIB_PER_VCPU = 0.05
+"""A machine whose GiB per vCPU strays further from its family's usual value is left out of the fit: Azure sells
+E96s_v5 with 7 GiB per vCPU at the price of 8, and one such machine would spoil its whole group."""
+
 _LEVELS = ("vcpu_level", "gib_level")
+_GIB_PER_VCPU = pl.col("memory_gib") / pl.col("vcpus")
 
 
 def in_three_families() -> pl.Expr:
@@ -43,7 +48,9 @@ def fit_groups(machines: pl.DataFrame) -> pl.DataFrame:
         GROUP, vcpu_level (GBP per vCPU-hour), gib_level (GBP per GiB-hour), offers (how many were fitted) and
         max_error (the largest relative miss before scaling).
     """
-    members = machines.filter(in_three_families()).with_columns(
+    usual = _GIB_PER_VCPU.median().over(*GROUP, "family")
+    like_family = (_GIB_PER_VCPU / usual - 1).abs() <= SAME_GIB_PER_VCPU
+    members = machines.filter(in_three_families(), like_family).with_columns(
         role=_role(),
         a=pl.col("vcpus") / pl.col("gbp_per_hour"),
         b=pl.col("memory_gib") / pl.col("gbp_per_hour"),
@@ -74,13 +81,12 @@ def relative_miss() -> pl.Expr:
 
 def _role() -> pl.Expr:
     """Which of the three families a machine stands for, by its GiB per vCPU; null: none of them."""
-    gib_per_vcpu = pl.col("memory_gib") / pl.col("vcpus")
     return (
-        pl.when(gib_per_vcpu.is_between(1.5, 3, closed="left"))
+        pl.when(_GIB_PER_VCPU.is_between(1.5, 3, closed="left"))
         .then(pl.lit("compute"))
-        .when(gib_per_vcpu.is_between(3, 6, closed="left"))
+        .when(_GIB_PER_VCPU.is_between(3, 6, closed="left"))
         .then(pl.lit("general"))
-        .when(gib_per_vcpu.is_between(6, 12, closed="left"))
+        .when(_GIB_PER_VCPU.is_between(6, 12, closed="left"))
         .then(pl.lit("memory"))
     )
 

@@ -17,8 +17,9 @@ LAST_RESORT_RATIO = 10.7
 """vCPU-hour over GiB-hour where a source has nothing to read it from: the ratio measured on AWS eu-west-2 in July 2026
 for generations 5, 6a, 6g, 6i, 7g, 7i, 8g and 8i (docs/explanation/price-split.md)."""
 
-LAST_RESORT_DEVICE_SHARE = 0.7
-"""Share of a machine's price that its GPUs or accelerators get where a source has no machine without them."""
+LAST_RESORT_DEVICE_SHARE = 0.57
+"""Share of a machine's price that its GPUs or accelerators get where the source has no level for the host and no other
+machine to compare with: the median over the models that AWS rented out in July 2026."""
 
 _LEVEL_STEPS = (
     GROUP,
@@ -30,7 +31,7 @@ _RATIO_STEPS = (
     ("provider", "region", "operating_system"),
     ("provider", "operating_system"),
 )
-_SHARE_STEPS = (("provider", "device_model"), ("provider",))
+_SHARE_STEPS = (("provider", "instance_type"), ("provider", "device_model"), ("provider",))
 
 
 def known_levels(fits: pl.DataFrame, by_components: pl.DataFrame) -> pl.DataFrame:
@@ -65,11 +66,13 @@ def with_nearest_ratio(machines: pl.DataFrame, known: pl.DataFrame) -> pl.DataFr
 
 
 def with_nearest_share(machines: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
-    """This will add the device_share that the same model has elsewhere at the provider, else that of its other models.
+    """This will add the median device_share that the same devices have elsewhere at the provider.
+
+    First in the same machine type, then in any machine with the same model, then in any machine with devices.
 
     Args:
-        machines: rows with provider and device_model.
-        known: split machines with devices: provider, device_model and device_share.
+        machines: rows with provider, instance_type and device_model.
+        known: split machines with devices: the same columns and device_share.
     """
     return _nearest(machines, known, ("device_share",), _SHARE_STEPS).with_columns(
         pl.col("device_share").fill_null(LAST_RESORT_DEVICE_SHARE)

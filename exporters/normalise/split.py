@@ -13,13 +13,16 @@ import polars as pl
 from exporters.core.words import CapacityType, RejectReason, SplitMethod
 from exporters.normalise.chosen import Sorted, count_rejects
 from exporters.normalise.convert import in_pounds
-from exporters.normalise.fit import GROUP, MAX_ERROR, fit_groups, in_three_families
+from exporters.normalise.fit import GROUP, MAX_ERROR, fit_groups, in_three_families, relative_miss
 from exporters.normalise.levels import known_levels, with_nearest_level, with_nearest_ratio, with_nearest_share
 
 _MACHINE = ("provider", "region", "instance_type", "operating_system")
 _PARTS = ("part_vcpu", "part_gib", "part_device", "split_method")
 _WORKING = ("host", "by_components", "vcpu_level", "gib_level", "ratio", "device_share", "method", "twin_price")
 """Columns that one way of splitting needs and the others do not."""
+
+LEAST_DEVICE_SHARE = MAX_ERROR
+"""A remainder below this share of the price is within what the level of the host may miss: it counts as none."""
 
 _OUT = ("gbp_per_vcpu_hour", "gbp_per_gib_hour", "gbp_per_gpu_hour", "gbp_per_accelerator_hour", "split_method")
 
@@ -83,7 +86,8 @@ def _split_alone(machines: pl.DataFrame) -> pl.DataFrame:
     carrying = with_nearest_level(rest.filter(pl.col("devices") > 0), known).with_columns(
         host=pl.col("vcpus") * pl.col("vcpu_level") + pl.col("memory_gib") * pl.col("gib_level")
     )
-    has_room = (pl.col("host") < pl.col("gbp_per_hour")).fill_null(value=False)
+    left = 1 - pl.col("host") / pl.col("gbp_per_hour")
+    has_room = (left > LEAST_DEVICE_SHARE).fill_null(value=False)
     remainders = _split_remainder(carrying.filter(has_room))
     shared = _split_by_share(carrying.filter(~has_room), pl.concat([sold, remainders]), known)
     return pl.concat([sold, plain, remainders, shared])
@@ -107,7 +111,7 @@ def _split_plain(machines: pl.DataFrame, fits: pl.DataFrame, known: pl.DataFrame
     """No devices: the group's own fit for its three families, else the region's ratio; scaled so that parts add up."""
     good = fits.filter(pl.col("max_error") <= MAX_ERROR).select(*GROUP, "vcpu_level", "gib_level")
     rows = with_nearest_ratio(machines, known).join(good, on=list(GROUP), how="left")
-    fitted = pl.col("vcpu_level").is_not_null() & in_three_families()
+    fitted = in_three_families() & (relative_miss() <= MAX_ERROR).fill_null(value=False)
     levels = rows.with_columns(
         vcpu_level=pl.when(fitted).then("vcpu_level").otherwise("ratio"),
         gib_level=pl.when(fitted).then("gib_level").otherwise(1.0),
@@ -128,7 +132,9 @@ def _split_remainder(machines: pl.DataFrame) -> pl.DataFrame:
 def _split_by_share(machines: pl.DataFrame, split_before: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
     """The host's level would leave nothing for the devices: they get the share that their model has elsewhere."""
     share = pl.col("devices") * pl.col("part_device") / pl.col("gbp_per_hour")
-    elsewhere = split_before.filter(pl.col("devices") > 0).select("provider", "device_model", device_share=share)
+    elsewhere = split_before.filter(pl.col("devices") > 0).select(
+        "provider", "instance_type", "device_model", device_share=share
+    )
     rows = with_nearest_ratio(with_nearest_share(machines, elsewhere), known)
     host = pl.col("gbp_per_hour") * (1 - pl.col("device_share"))
     gib = host / (pl.col("vcpus") * pl.col("ratio") + pl.col("memory_gib"))
