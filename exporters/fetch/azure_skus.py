@@ -151,9 +151,14 @@ def _as_source_errors(management: Management) -> Iterator[None]:
             where=place,
             next_step="Check the network, the proxy, ca_file and sources.azure.management_endpoint.",
         ) from error
+    except (DecodeError, ValueError, AttributeError, TypeError) as error:  # what the SDK raises on another body
+        raise TransientSourceError(
+            "the list of sizes is cut off or not the expected JSON",
+            where=place,
+            next_step="It will be read again at the next refresh; a proxy may be answering instead.",
+        ) from error
     except HttpResponseError as error:
-        transient = error.status_code in RETRYABLE_STATUS or isinstance(error, DecodeError)
-        raise (TransientSourceError if transient else TerminalSourceError)(
+        raise (TransientSourceError if error.status_code in RETRYABLE_STATUS else TerminalSourceError)(
             f"the list of sizes was not given ({_first_line(error)})",
             where=place,
             next_step=f"Check that the identity has the role Reader on subscription {management.subscription_id}.",

@@ -1,0 +1,475 @@
+"""Azure's lists over a real connection: whole, in the currency asked, exact to the last digit, or an error."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import httpx2
+import polars as pl
+import pytest
+
+from exporters.core.clock import SystemClock
+from exporters.core.errors import (
+    IntegrityError,
+    MissingExtraError,
+    SettingsError,
+    TerminalSourceError,
+    TransientSourceError,
+)
+from exporters.fetch.azure import SOURCE, AzureSettings, check, fetch
+from exporters.fetch.azure_retail import Query, Retail, read_list
+from exporters.fetch.contract import Fetched, FetchRequest
+from exporters.normalise.chosen import Filters
+from exporters.normalise.row_rules.azure import choose
+from tests.fakes.azure import Answer, Call, FakeAzure, Row, bandwidth, fake_azure, sku, vm, zone_1_ladder
+
+SUBSCRIPTION = "00000000-0000-0000-0000-000000000001"
+TWELVE_SIZES = [vm(f"D{2 * n}s_v5", 0.0555 * 2 * n) for n in range(1, 13)]
+
+
+def request(
+    tmp_path: Path, *, seconds: float = 20, capacity_types: tuple[str, ...] = ("on-demand", "spot")
+) -> FetchRequest:
+    now = datetime.now(UTC)
+    return FetchRequest(
+        now=now, scratch=tmp_path, deadline=now + timedelta(seconds=seconds), capacity_types=capacity_types
+    )
+
+
+def settings(fake: FakeAzure, **changes: object) -> AzureSettings:
+    told = {
+        "regions": ("uksouth",),
+        "retail_endpoint": fake.retail_url,
+        "management_endpoint": fake.management_url,
+        "throttle_wait_seconds": 0.02,
+    }
+    return AzureSettings.model_validate(told | changes)
+
+
+def machines(fetched: Fetched, frame: str = "vm_usd") -> pl.DataFrame:
+    return fetched.frames[frame].collect()
+
+
+def is_machine_page(number: int, currency: str = "USD", size: int = 5):
+    """Calls for one page of the machine list."""
+
+    def matches(call: Call) -> bool:
+        of_machines = "Virtual Machines" in call.query.get("$filter", "")
+        return of_machines and call.currency == currency and call.skip == (number - 1) * size
+
+    return matches
+
+
+class TestReadingEveryPage:
+    def test_every_page_of_both_currencies_arrives(self, tmp_path: Path):
+        with fake_azure(TWELVE_SIZES) as fake:
+            fetched = fetch(settings(fake), request(tmp_path))
+        assert machines(fetched)["instance_type"].n_unique() == 12
+        assert machines(fetched, "vm_gbp")["currency"].unique().to_list() == ["GBP"]
+        assert machines(fetched, "vm_gbp").height == 12
+
+    def test_the_query_is_the_documented_one(self, tmp_path: Path):
+        with fake_azure(TWELVE_SIZES) as fake:
+            fetch(settings(fake), request(tmp_path))
+            first = next(call for call in fake.calls if is_machine_page(1, "GBP")(call))
+        assert first.query == {
+            "api-version": "2023-01-01-preview",
+            "currencyCode": "'GBP'",
+            "$filter": "serviceName eq 'Virtual Machines' and armRegionName eq 'uksouth' "
+            "and priceType eq 'Consumption'",
+        }
+
+    def test_prices_keep_the_digits_that_were_sent(self, tmp_path: Path):
+        page = Answer(
+            body='{"BillingCurrency":"USD","Count":2,"NextPageLink":null,"Items":['
+            '{"currencyCode":"USD","armRegionName":"uksouth","meterId":"a","retailPrice":0.1234567890123},'
+            '{"currencyCode":"USD","armRegionName":"uksouth","meterId":"b","retailPrice":1.5e-05}]}'
+        )
+        with fake_azure(TWELVE_SIZES) as fake:
+            fake.fail(page, when=is_machine_page(1))
+            fetched = fetch(settings(fake), request(tmp_path))
+        assert machines(fetched)["retail_price"].to_list() == ["0.1234567890123", "0.000015"]
+
+    def test_links_with_the_default_port_written_out_are_followed_verbatim(self, tmp_path: Path):
+        class ToFake(httpx2.HTTPTransport):
+            """Carries requests for prices.azure.com to the fake, as a resolver would."""
+
+            def handle_request(self, sent: httpx2.Request) -> httpx2.Response:
+                followed.append(str(sent.url))
+                sent.url = httpx2.URL(fake.retail_url).copy_with(raw_path=sent.url.raw_path)
+                return super().handle_request(sent)
+
+        followed: list[str] = []
+        with fake_azure(TWELVE_SIZES) as fake, httpx2.Client(transport=ToFake()) as session:
+            fake.public_url = "https://prices.azure.com:443"
+            deadline = datetime.now(UTC) + timedelta(seconds=10)
+            retail = Retail(session, "https://prices.azure.com", deadline, SystemClock())
+            rows = read_list(retail, Query("vm_usd", "uksouth", "USD", "armRegionName eq 'uksouth'"))
+        assert rows.height == 12
+        assert followed[1].startswith("https://prices.azure.com")
+        assert followed[1].endswith("%24skip=5") or followed[1].endswith("$skip=5")
+
+    def test_reservations_are_read_only_when_committed_prices_are_wanted(self, tmp_path: Path):
+        rows = [*TWELVE_SIZES, vm("D4s_v5", 1288.0, type="Reservation", reservationTerm="1 Year")]
+        with fake_azure(rows) as fake:
+            without = fetch(settings(fake), request(tmp_path))
+            with_them = fetch(settings(fake), request(tmp_path, capacity_types=("on-demand", "committed-1y")))
+        assert machines(without)["price_type"].unique().to_list() == ["Consumption"]
+        assert machines(with_them)["price_type"].unique().sort().to_list() == ["Consumption", "Reservation"]
+
+    def test_progress_counts_up_to_the_end(self, tmp_path: Path):
+        steps: list[tuple[int, int | None]] = []
+        asked = request(tmp_path)
+        watched = FetchRequest(
+            asked.now, tmp_path, asked.deadline, progress=lambda step, *, done, total: steps.append((done, total))
+        )
+        with fake_azure(TWELVE_SIZES) as fake:
+            fetch(settings(fake), watched)
+        assert [done for done, _ in steps] == list(range(1, len(steps) + 1))
+        assert steps[-1][0] == steps[-1][1]
+
+
+class TestAnswersThatAreNotWhole:
+    def refused(
+        self, tmp_path: Path, fake: FakeAzure, kind: type[Exception], words: str, *, seconds: float = 20
+    ) -> None:
+        with pytest.raises(kind, match=words):
+            fetch(settings(fake), request(tmp_path, seconds=seconds))
+
+    @pytest.mark.parametrize(
+        ("answer", "kind", "words"),
+        [
+            (Answer(body="<!DOCTYPE html>", headers={"content-type": "text/html"}), TerminalSourceError, "web page"),
+            (Answer(body="<html>no type</html>"), TerminalSourceError, "web page"),
+            (Answer(body='{"BillingCurrency":"USD","Items":[{"currencyCode":"U'), TransientSourceError, "cut off"),
+            (Answer(body=""), TransientSourceError, "0 bytes"),
+            (Answer(body={"error": "nothing"}), TerminalSourceError, "not a page"),
+            (Answer(body={"Items": [], "Count": 0, "BillingCurrency": "USD"}), TerminalSourceError, "not a page"),
+            (Answer(403, "blocked"), TerminalSourceError, "403"),
+            (Answer(302, headers={"location": "https://elsewhere.example"}), TerminalSourceError, "302"),
+        ],
+        ids=["html", "html without a type", "truncated", "empty", "other json", "no link field", "403", "redirect"],
+    )  # fmt: skip
+    def test_a_body_that_is_not_a_page_is_refused(self, tmp_path, answer, kind, words):
+        with fake_azure(TWELVE_SIZES) as fake:
+            fake.fail(answer, when=is_machine_page(2))
+            self.refused(tmp_path, fake, kind, words)
+
+    def test_a_page_that_fails_half_way_is_tried_again(self, tmp_path: Path):
+        with fake_azure(TWELVE_SIZES) as fake:
+            fake.fail(Answer(500), when=is_machine_page(2), times=2)
+            assert machines(fetch(settings(fake), request(tmp_path))).height == 12
+
+    def test_a_page_that_keeps_failing_fails_the_refresh(self, tmp_path: Path):
+        with fake_azure(TWELVE_SIZES) as fake:
+            fake.fail(Answer(503), when=is_machine_page(2))
+            self.refused(tmp_path, fake, TransientSourceError, "503", seconds=1)
+
+    def test_one_region_that_fails_fails_all(self, tmp_path: Path):
+        rows = [*TWELVE_SIZES, vm("D4s_v5", 0.23, region="ukwest")]
+        with fake_azure(rows) as fake:
+            fake.fail(Answer(404), when=lambda call: "'ukwest'" in call.query.get("$filter", ""))
+            with pytest.raises(TerminalSourceError, match="404"):
+                fetch(settings(fake, regions=("uksouth", "ukwest")), request(tmp_path))
+
+    def test_a_throttle_that_names_a_time_is_obeyed(self, tmp_path: Path):
+        with fake_azure(TWELVE_SIZES) as fake:
+            fake.fail(Answer(429, headers={"retry-after": "0.3"}), when=is_machine_page(1), times=1)
+            began = datetime.now(UTC)
+            fetched = fetch(settings(fake), request(tmp_path))
+        assert machines(fetched).height == 12
+        assert datetime.now(UTC) - began >= timedelta(seconds=0.3)
+
+    def test_a_throttle_without_a_time_is_tried_again(self, tmp_path: Path):
+        with fake_azure(TWELVE_SIZES) as fake:
+            fake.fail(Answer(429), when=is_machine_page(1), times=2)
+            assert machines(fetch(settings(fake), request(tmp_path))).height == 12
+
+    def test_a_throttle_beyond_what_is_worth_waiting_is_not_waited_for(self, tmp_path: Path):
+        with fake_azure(TWELVE_SIZES) as fake:
+            fake.fail(Answer(429, headers={"retry-after": "3600"}), when=is_machine_page(1))
+            self.refused(tmp_path, fake, TransientSourceError, "throttling")
+
+    def test_a_deadline_that_has_passed_ends_the_refresh(self, tmp_path: Path):
+        with fake_azure(TWELVE_SIZES) as fake:
+            self.refused(tmp_path, fake, TransientSourceError, "deadline", seconds=-1)
+
+    def test_a_server_that_is_gone_is_transient(self, tmp_path: Path):
+        with fake_azure(TWELVE_SIZES) as fake:
+            gone = settings(fake)
+        with pytest.raises(TransientSourceError, match="connection failed"):
+            fetch(gone, request(tmp_path, seconds=0.3))
+
+
+class TestAnswersThatContradict:
+    def page(self, rows: list[Row], **changes: object) -> Answer:
+        return Answer(
+            body={"BillingCurrency": "USD", "Items": rows, "NextPageLink": None, "Count": len(rows)} | changes
+        )
+
+    @pytest.mark.parametrize(
+        ("rows", "changes", "words"),
+        [
+            ([TWELVE_SIZES[0]], {"Count": 2}, "Count 2 and holds 1"),
+            ([TWELVE_SIZES[0]], {"BillingCurrency": "EUR"}, "asked for USD, the answer holds EUR, USD"),
+            ([vm("D4s_v5", 0.2, currencyCode="EUR"), TWELVE_SIZES[0]], {}, "holds EUR, USD"),
+            ([vm("D4s_v5", 0.2, region="westus")], {}, "another region"),
+            ([], {}, "no USD row"),
+            ([TWELVE_SIZES[0]], {"NextPageLink": "https://evil.example/api/retail/prices?$skip=5"}, "lies elsewhere"),
+            ([TWELVE_SIZES[0]], {"NextPageLink": "http://prices.azure.com/api/retail/prices"}, "lies elsewhere"),
+            ([TWELVE_SIZES[0]], {"NextPageLink": 7}, "lies elsewhere"),
+            ([TWELVE_SIZES[0]], {"NextPageLink": "http://127.0.0.1:bad/api/retail/prices"}, "lies elsewhere"),
+        ],
+        ids=["count", "currency", "mixed", "region", "empty region", "host", "scheme", "no text", "bad port"],
+    )  # fmt: skip
+    def test_a_page_that_contradicts_the_question_is_refused(self, tmp_path, rows, changes, words):
+        with fake_azure(TWELVE_SIZES) as fake:
+            fake.fail(self.page(rows, **changes), when=is_machine_page(1))
+            with pytest.raises(IntegrityError, match=words):
+                fetch(settings(fake), request(tmp_path))
+
+    def test_an_error_about_a_region_names_it(self, tmp_path: Path):
+        with fake_azure(TWELVE_SIZES) as fake, pytest.raises(IntegrityError, match="UKSouth"):
+            fetch(settings(fake, regions=("UKSouth",)), request(tmp_path))
+
+    def test_pages_that_lead_in_a_circle_are_noticed(self, tmp_path: Path):
+        with fake_azure(TWELVE_SIZES) as fake:
+            link = f"{fake.retail_url}/api/retail/prices?currencyCode='USD'&$filter=serviceName eq 'Virtual Machines'"
+            fake.fail(self.page(TWELVE_SIZES[:1], NextPageLink=link), when=is_machine_page(1))
+            with pytest.raises(IntegrityError, match="circle"):
+                fetch(settings(fake), request(tmp_path))
+
+    def test_a_list_that_shifted_under_paging_is_read_again(self, tmp_path: Path):
+        with fake_azure(TWELVE_SIZES) as fake:
+            machines_only = "$filter=serviceName eq 'Virtual Machines'"
+            link = f"{fake.retail_url}/api/retail/prices?currencyCode='USD'&$skip=10&{machines_only}"
+            fake.fail(self.page(TWELVE_SIZES[4:9], NextPageLink=link), when=is_machine_page(2), times=1)
+            rows = machines(fetch(settings(fake), request(tmp_path)))
+        assert rows["instance_type"].sort().to_list() == sorted(row["armSkuName"] for row in TWELVE_SIZES)
+
+    def test_rows_that_always_stand_twice_are_kept_once(self, tmp_path: Path):
+        with fake_azure([*TWELVE_SIZES, TWELVE_SIZES[0]]) as fake:
+            assert machines(fetch(settings(fake), request(tmp_path))).height == 12
+
+    def test_a_list_that_never_stands_still_is_given_up(self, tmp_path: Path):
+        with fake_azure(TWELVE_SIZES) as fake:
+            for twice in range(3):
+                fake.fail(self.page([TWELVE_SIZES[twice], TWELVE_SIZES[twice]]), when=is_machine_page(1), times=1)
+            with pytest.raises(TransientSourceError, match="shifted"):
+                fetch(settings(fake), request(tmp_path))
+
+
+class TestSettings:
+    def test_plain_http_to_another_machine_is_refused(self, tmp_path: Path):
+        plain = AzureSettings(regions=("uksouth",), retail_endpoint="http://prices.azure.com")
+        with pytest.raises(SettingsError, match="retail_endpoint"):
+            fetch(plain, request(tmp_path))
+
+    @pytest.mark.parametrize("changes", [{"jurisdictions": ("XX",)}, {"regions": ("uk'south",)}])
+    def test_no_region_or_a_quoted_one_is_a_settings_error(self, tmp_path: Path, changes):
+        with pytest.raises(SettingsError, match=r"sources\.azure\.regions"):
+            fetch(AzureSettings.model_validate(changes), request(tmp_path))
+
+    def test_an_override_must_say_why(self):
+        with pytest.raises(ValueError, match="note"):
+            AzureSettings.model_validate({"egress_overrides": [{"destination": "zone", "price_per_gib": "0"}]})
+
+    def test_the_source_needs_no_extra_for_prices_and_is_stood_in_for(self):
+        assert (SOURCE.name, SOURCE.extra, SOURCE.packaged) == ("azure", None, True)
+        assert "Microsoft.Compute/skus/read" in SOURCE.permissions
+
+
+SIZES = [
+    [
+        sku("Standard_D4s_v5", vCPUs="4", MemoryGB="16", CpuArchitectureType="x64"),
+        sku("Standard_E16-4s_v5", vCPUs="16", vCPUsAvailable="4", MemoryGB="128", CpuArchitectureType="x64"),
+        sku("Standard_NV6ads_A10_v5", vCPUs="6", MemoryGB="55", GPUs="1", CpuArchitectureType="x64"),
+        sku("Premium_LRS", resource_type="disks", MaxSizeGiB="4"),
+        sku("Basic_A0", vCPUs="1", MemoryGB="0.75"),
+    ],
+    [
+        sku("Standard_D2ps_v5", region="UKSouth", vCPUs="2", MemoryGB="8", CpuArchitectureType="Arm64"),
+        sku("Standard_ND128isr_NDR_GB200_v6", vCPUs="128", MemoryGB="900", CpuArchitectureType="Arm64"),
+        sku("Standard_ND96isr_MI300X_v5", vCPUs="96", MemoryGB="1850", CpuArchitectureType="x64"),
+        sku("Standard_NX9s_v9", vCPUs="9", MemoryGB="9", GPUs="1"),
+        sku("Standard_D4s_v5", region="westus3", vCPUs="5", MemoryGB="5"),
+        sku("Standard_Broken_v1", vCPUs="many", MemoryGB="9"),
+    ],
+]
+
+
+@pytest.fixture
+def azure(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeAzure]:
+    with fake_azure(TWELVE_SIZES, skus=SIZES) as fake:
+        for name, value in fake.environment().items():
+            monkeypatch.setenv(name, value)
+        yield fake
+
+
+def arm_error(status: int, code: str) -> Answer:
+    return Answer(status, {"error": {"code": code, "message": code}})
+
+
+def with_subscription(fake: FakeAzure, tmp_path: Path, **changes: object) -> AzureSettings:
+    return settings(fake, subscription_id=SUBSCRIPTION, ca_file=fake.write_ca(tmp_path), **changes)
+
+
+class TestShapesOfASubscription:
+    def shapes(self, azure: FakeAzure, tmp_path: Path) -> dict[str, dict[str, object]]:
+        fetched = fetch(with_subscription(azure, tmp_path), request(tmp_path))
+        return {row["instance_type"]: row for row in fetched.frames["shapes"].collect().iter_rows(named=True)}
+
+    def test_every_page_of_machine_sizes_of_the_region_arrives(self, azure, tmp_path):
+        assert set(self.shapes(azure, tmp_path)) == {
+            "Standard_D4s_v5", "Standard_E16-4s_v5", "Standard_NV6ads_A10_v5", "Standard_D2ps_v5",
+            "Standard_ND128isr_NDR_GB200_v6", "Standard_ND96isr_MI300X_v5", "Standard_NX9s_v9",
+        }  # fmt: skip
+        assert any(call.query.get("$filter") == "location eq 'uksouth'" for call in azure.calls)
+
+    def test_sizes_have_usable_cores_parts_of_gpus_and_architecture(self, azure, tmp_path):
+        shapes = self.shapes(azure, tmp_path)
+        constrained, part = shapes["Standard_E16-4s_v5"], shapes["Standard_NV6ads_A10_v5"]
+        assert (constrained["vcpus"], constrained["memory_gib"]) == (4, 128)
+        assert (part["gpu_model"], part["gpus"]) == ("A10", pytest.approx(1 / 6))
+        assert shapes["Standard_D2ps_v5"]["architecture"] == "arm64"
+        assert shapes["Standard_D4s_v5"]["shape_source"] == "api"
+
+    def test_gpus_that_the_list_forgets_come_from_the_table(self, azure, tmp_path):
+        shapes = self.shapes(azure, tmp_path)
+        devices = {name: (row["gpu_model"], row["gpus"]) for name, row in shapes.items()}
+        assert devices["Standard_ND128isr_NDR_GB200_v6"] == ("GB200", 4)
+        assert devices["Standard_ND96isr_MI300X_v5"] == ("MI300X", 8)
+
+    def test_a_gpu_of_unknown_model_is_not_named(self, azure, tmp_path):
+        assert self.shapes(azure, tmp_path)["Standard_NX9s_v9"]["gpu_model"] is None
+
+    @pytest.mark.parametrize(
+        ("answer", "kind", "words"),
+        [
+            (arm_error(403, "AuthorizationFailed"), TerminalSourceError, "role Reader"),
+            (arm_error(404, "SubscriptionNotFound"), TerminalSourceError, "Subscription"),
+            (arm_error(401, "ExpiredAuthenticationToken"), TerminalSourceError, "signing in"),
+            (
+                Answer(body="<html>", headers={"content-type": "text/html"}),
+                TransientSourceError,
+                "not the expected JSON",
+            ),
+            (Answer(body='{"value": [{"na'), TransientSourceError, "cut off"),
+            (Answer(body=[1, 2]), TransientSourceError, "not the expected JSON"),
+            (Answer(body={"value": []}), IntegrityError, "uksouth"),
+        ],
+        ids=["forbidden", "no subscription", "expired token", "html", "truncated", "other json", "no sizes"],
+    )
+    def test_what_is_not_the_list_of_sizes_fails_the_refresh(self, azure, tmp_path, answer, kind, words):
+        azure.fail(answer, when=lambda call: call.path.endswith("/skus"))
+        with pytest.raises(kind, match=words):
+            fetch(with_subscription(azure, tmp_path), request(tmp_path))
+
+    def test_a_throttled_page_of_sizes_is_tried_again(self, azure, tmp_path):
+        azure.fail(Answer(429, headers={"retry-after": "0.05"}), when=lambda call: call.path.endswith("/skus"), times=2)
+        assert len(self.shapes(azure, tmp_path)) == 7
+
+    def test_a_throttle_that_lasts_is_transient(self, azure, tmp_path):
+        azure.fail(Answer(429, headers={"retry-after": "0.05"}), when=lambda call: call.path.endswith("/skus"))
+        with pytest.raises(TransientSourceError, match="sizes was not given"):
+            fetch(with_subscription(azure, tmp_path), request(tmp_path))
+
+    def test_a_next_link_to_another_host_never_gets_the_token(self, azure, tmp_path):
+        with fake_azure([]) as stranger:
+            azure.next_sku_link = f"{stranger.management_url}/steal"
+            with pytest.raises(IntegrityError, match="lies elsewhere"):
+                fetch(with_subscription(azure, tmp_path), request(tmp_path))
+            assert stranger.calls == []
+
+    def test_no_credentials_are_a_clear_error(self, azure, tmp_path, monkeypatch):
+        monkeypatch.setenv("IDENTITY_HEADER", "wrong")
+        with pytest.raises(TerminalSourceError, match="AZURE_CLIENT_ID"):
+            fetch(with_subscription(azure, tmp_path), request(tmp_path))
+
+    def test_an_untrusted_certificate_is_refused(self, azure, tmp_path):
+        with pytest.raises(TransientSourceError, match="ca_file"):
+            fetch(settings(azure, subscription_id=SUBSCRIPTION), request(tmp_path, seconds=1))
+
+    def test_without_the_sdk_the_extra_is_named(self, azure, tmp_path, monkeypatch):
+        for module in [name for name in sys.modules if name.startswith("exporters.fetch.azure_skus")]:
+            monkeypatch.delitem(sys.modules, module)
+        monkeypatch.delattr("exporters.fetch.azure_skus", raising=False)
+        monkeypatch.setitem(sys.modules, "azure.mgmt.compute", None)
+        with pytest.raises(MissingExtraError, match=r"tuppence\[azure\]"):
+            fetch(with_subscription(azure, tmp_path), request(tmp_path))
+
+
+class TestPackagedShapes:
+    def test_without_a_subscription_the_packaged_table_serves_and_says_so(self, tmp_path):
+        with fake_azure(TWELVE_SIZES) as fake:
+            shapes = fetch(settings(fake), request(tmp_path)).frames["shapes"].collect()
+        row = shapes.row(by_predicate=pl.col("instance_type") == "Standard_D4s_v5", named=True)
+        assert (row["vcpus"], row["memory_gib"], row["family"], row["generation"]) == (4, 16, "Dsv5", "sv5")
+        assert shapes["shape_source"].unique().to_list() == ["packaged"]
+
+    def test_cards_that_the_table_leaves_out_are_read_from_the_name(self, tmp_path):
+        with fake_azure(TWELVE_SIZES) as fake:
+            shapes = fetch(settings(fake), request(tmp_path)).frames["shapes"].collect()
+        devices = shapes.filter(pl.col("instance_type").is_in(["Standard_NP20s", "Standard_NCC40ads_H100_v5"])).sort(
+            "family"
+        )
+        assert devices.select("gpu_model", "gpus", "accelerator_model", "accelerators").rows() == [
+            ("H100", 1, "", 0),
+            ("", 0, "Alveo-U250", 2),
+        ]
+
+
+class TestChecking:
+    def states(self, given: AzureSettings, tmp_path: Path, seconds: float = 5) -> list[tuple[str, str]]:
+        return [(finding.state, finding.detail) for finding in check(given, request(tmp_path, seconds=seconds))]
+
+    def test_all_is_well_with_a_subscription(self, azure, tmp_path):
+        assert [state for state, _ in self.states(with_subscription(azure, tmp_path), tmp_path)] == ["ok", "ok"]
+
+    def test_no_subscription_is_a_warning(self, azure, tmp_path):
+        assert self.states(settings(azure), tmp_path)[1] == (
+            "warning",
+            "no subscription is named, so shapes come from the packaged table",
+        )
+
+    def test_a_refused_subscription_is_a_failure_with_the_next_step(self, azure, tmp_path):
+        azure.fail(arm_error(403, "AuthorizationFailed"), when=lambda call: "skus" in call.path)
+        finding = check(with_subscription(azure, tmp_path), request(tmp_path))[1]
+        assert finding.state == "failed"
+        assert "role Reader" in finding.next_step
+
+    def test_an_unreachable_list_is_a_failure(self, tmp_path):
+        with fake_azure(TWELVE_SIZES) as fake:
+            gone = settings(fake)
+        assert self.states(gone, tmp_path, seconds=0.3)[0][0] == "failed"
+
+    def test_a_region_that_the_list_does_not_know_is_a_warning(self, tmp_path):
+        with fake_azure(TWELVE_SIZES) as fake:
+            assert self.states(settings(fake, regions=("atlantis",)), tmp_path)[0][0] == "warning"
+
+    def test_no_region_is_a_failure(self, tmp_path):
+        finding = check(AzureSettings(jurisdictions=("XX",)), request(tmp_path))[0]
+        assert (finding.subject, finding.state) == ("regions", "failed")
+
+
+class TestTheWholeWay:
+    def test_a_known_list_price_comes_out_to_the_last_digit(self, tmp_path):
+        rows = [
+            vm("D4s_v5", 0.222),
+            vm("D4s_v5", 0.406, productName="Virtual Machines Dsv5 Series Windows"),
+            *zone_1_ladder(),
+            bandwidth("Standard Inter-Region Data Transfer", 0.02),
+        ]
+        with fake_azure(rows) as fake:
+            chosen = choose(fetch(settings(fake), request(tmp_path)), Filters(operating_systems=("linux",)))
+        price = chosen.prices.row(0, named=True)
+        assert (price["instance_type"], str(price["price_per_hour"]), price["currency"]) == (
+            "Standard_D4s_v5",
+            "0.222000000000",
+            "USD",
+        )
+        assert price["provider_gbp_per_hour"] == 0.1776
+        assert chosen.egress.filter(pl.col("destination") == "internet").height == 6
