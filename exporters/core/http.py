@@ -132,7 +132,7 @@ def get(
     """
     chosen = policy or RetryPolicy()
     for attempt in stamina.retry_context(
-        on=_backoff,
+        on=_backoff_within(chosen.timeout_seconds),
         attempts=chosen.attempts,
         timeout=chosen.timeout_seconds,
         wait_initial=chosen.wait_initial_seconds,
@@ -167,7 +167,7 @@ def download(
     """
     chosen = policy or RetryPolicy()
     for attempt in stamina.retry_context(
-        on=_backoff,
+        on=_backoff_within(chosen.timeout_seconds),
         attempts=chosen.attempts,
         timeout=chosen.timeout_seconds,
         wait_initial=chosen.wait_initial_seconds,
@@ -199,10 +199,16 @@ def _stream(session: httpx2.Client, url: str, target: Path, still_wanted: Callab
         )
 
 
-def _backoff(error: Exception) -> bool | float:
-    if isinstance(error, _ThrottledError):
-        return error.seconds if error.seconds <= TOO_LONG_TO_WAIT_SECONDS else False
-    return isinstance(error, TransientSourceError)
+def _backoff_within(timeout_seconds: float) -> Callable[[Exception], bool | float]:
+    """Whether and how long to wait; a throttle that names more time than there is ends the tries at once."""
+    longest = min(TOO_LONG_TO_WAIT_SECONDS, timeout_seconds)
+
+    def backoff(error: Exception) -> bool | float:
+        if isinstance(error, _ThrottledError):
+            return error.seconds if error.seconds <= longest else False
+        return isinstance(error, TransientSourceError)
+
+    return backoff
 
 
 @contextmanager

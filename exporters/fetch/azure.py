@@ -138,7 +138,9 @@ def _read_all(
     settings: AzureSettings, request: FetchRequest, queries: Sequence[Query]
 ) -> dict[str, list[pl.DataFrame]]:
     """Every list, four at a time, in the order of the queries; the first failure ends the refresh."""
-    with client(verify=settings.ca_file or True) as session, ThreadPoolExecutor(READERS) as pool:
+    left = (request.deadline - SystemClock().now()).total_seconds()
+    session = client(verify=settings.ca_file or True, timeout_seconds=min(60.0, max(left, 1.0)))
+    with session, ThreadPoolExecutor(READERS) as pool:
         retail = Retail(
             session=session,
             endpoint=checked_endpoint(settings.retail_endpoint, setting="sources.azure.retail_endpoint"),

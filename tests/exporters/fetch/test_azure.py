@@ -188,10 +188,12 @@ class TestAnswersThatAreNotWhole:
             fake.fail(Answer(429), when=is_machine_page(1), times=2)
             assert machines(fetch(settings(fake), request(tmp_path))).height == 12
 
-    def test_a_throttle_beyond_what_is_worth_waiting_is_not_waited_for(self, tmp_path: Path):
+    def test_a_throttle_beyond_the_deadline_is_not_waited_for(self, tmp_path: Path):
         with fake_azure(TWELVE_SIZES) as fake:
-            fake.fail(Answer(429, headers={"retry-after": "3600"}), when=is_machine_page(1))
-            self.refused(tmp_path, fake, TransientSourceError, "throttling")
+            fake.fail(Answer(429, headers={"retry-after": "30"}), when=is_machine_page(1))
+            began = datetime.now(UTC)
+            self.refused(tmp_path, fake, TransientSourceError, "throttling", seconds=5)
+        assert datetime.now(UTC) - began < timedelta(seconds=5)
 
     def test_a_deadline_that_has_passed_ends_the_refresh(self, tmp_path: Path):
         with fake_azure(TWELVE_SIZES) as fake:
