@@ -66,7 +66,7 @@ class GcpSettings(CloudSettings):
     services: tuple[str, ...] = Field(
         default=(COMPUTE_ENGINE,), min_length=1, description="Service ids whose SKUs are listed."
     )
-    page_size: int = Field(default=5000, ge=1, le=5000, description="SKUs a page.")
+    page_size: int = Field(default=5000, ge=2, le=5000, description="SKUs a page; pounds are read with one fewer.")
     retry_wait_seconds: float = Field(default=1.0, gt=0, description="First pause before a page is tried again.")
 
 

@@ -1,13 +1,16 @@
 """The Cloud Billing Catalog, page by page, in two currencies, merged into one frame of SKUs.
 
-Every page arrives or nothing is returned. A listing counts as whole when it is not empty, no SKU stands in it twice
-(paging that shifts), no full page lacks its next-page token, and the USD and GBP listings hold nearly the same SKUs.
+Every page arrives or nothing is returned. The API gives no total, so wholeness is shown by agreement: no listing is
+empty, no SKU stands in one twice (paging that shifts), the USD and GBP listings hold nearly the same SKUs, and a listing
+that ends on a full page, as one does that lost its next-page token, is believed only if the other one, read with
+another page size, ends on a part of a page and holds exactly the same SKUs.
 Source: Cloud Billing API v1, services.skus.list; prices are units + nanos (google.type.Money).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import polars as pl
@@ -42,6 +45,19 @@ ROW: dict[str, pl.DataType | type[pl.DataType]] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """One service's SKUs in one currency.
+
+    Args:
+        rows: one row a SKU and tier.
+        ends_full: whether the last page held as many SKUs as were asked for.
+    """
+
+    rows: pl.DataFrame
+    ends_full: bool
+
+
 def fetch_skus(session: Session, *, services: Sequence[str], page_size: int, progress: Progress) -> pl.DataFrame:
     """This will return every SKU of the services with its USD and GBP price, one row a tier (frame ``skus``).
 
@@ -52,7 +68,7 @@ def fetch_skus(session: Session, *, services: Sequence[str], page_size: int, pro
     frames = [
         merge_currencies(
             list_service(session, service=service, currency="USD", page_size=page_size, progress=progress),
-            list_service(session, service=service, currency="GBP", page_size=page_size, progress=progress),
+            list_service(session, service=service, currency="GBP", page_size=page_size - 1, progress=progress),
             where=f"{session.where} services/{service}",
         )
         for service in services
@@ -66,12 +82,12 @@ def first_sku(session: Session, *, service: str) -> str:
     return str(page.skus[0].sku_id) if page.skus else "(none)"
 
 
-def list_service(session: Session, *, service: str, currency: str, page_size: int, progress: Progress) -> pl.DataFrame:
-    """This will return one service's SKUs in one currency, every page of them.
+def list_service(session: Session, *, service: str, currency: str, page_size: int, progress: Progress) -> Listing:
+    """This will return one service's SKUs in one currency, page by page to the end.
 
     Raises:
         SourceError: a page did not arrive.
-        IntegrityError: the listing is empty or cut short.
+        IntegrityError: the listing is empty or its pages shifted.
     """
     rows: list[tuple[Any, ...]] = []
     seen: set[str] = set()
@@ -85,8 +101,9 @@ def list_service(session: Session, *, service: str, currency: str, page_size: in
         progress(f"gcp SKUs in {currency}", done=pages, total=None)
         following = page.next_page_token
         if not following:
-            _refuse_short(len(page.skus), total=len(seen), page_size=page_size, where=where)
-            return _frame(rows)
+            if not seen:
+                raise _not_whole("it is empty", where)
+            return Listing(skus_frame(rows), ends_full=len(page.skus) >= page_size)
         if following == token:
             raise _not_whole("the page token repeats itself", where)
         token = following
@@ -147,29 +164,33 @@ def money_text(units: int, nanos: int) -> str:
     return f"{'-' if total < 0 else ''}{whole}.{part:09d}"
 
 
-def merge_currencies(usd: pl.DataFrame, gbp: pl.DataFrame, *, where: str) -> pl.DataFrame:
+def merge_currencies(usd: Listing, gbp: Listing, *, where: str) -> pl.DataFrame:
     """This will put the GBP price of the same SKU and tier beside the USD price.
 
     Raises:
-        IntegrityError: the two listings differ in more than one SKU of a hundred, so one of them is not whole.
+        IntegrityError: one of the listings is not whole.
     """
-    usd_ids, gbp_ids = set(usd["sku_id"]), set(gbp["sku_id"])
+    usd_ids, gbp_ids = set(usd.rows["sku_id"]), set(gbp.rows["sku_id"])
     different = len(usd_ids ^ gbp_ids)
-    if different > MAX_LISTING_DIFFERENCE * len(usd_ids | gbp_ids):
+    allowed = 0 if usd.ends_full or gbp.ends_full else MAX_LISTING_DIFFERENCE * len(usd_ids | gbp_ids)
+    if different > allowed:
         raise _not_whole(f"{different} SKUs stand in only one of the USD and GBP listings", where)
-    pounds = gbp.select(
+    if usd.ends_full and gbp.ends_full:
+        raise _not_whole("its last page is full yet names no next page", where)
+    pounds = gbp.rows.select(
         "sku_id",
         "tier_start",
         "currency_conversion_rate",
         gbp_currency="currency",
         gbp_price="price",
     )
-    return usd.drop("currency_conversion_rate").join(
+    return usd.rows.drop("currency_conversion_rate").join(
         pounds, on=["sku_id", "tier_start"], how="left", nulls_equal=True, maintain_order="left"
     )
 
 
-def _frame(rows: Sequence[tuple[Any, ...]]) -> pl.DataFrame:
+def skus_frame(rows: Sequence[tuple[Any, ...]]) -> pl.DataFrame:
+    """This will return rows of sku_rows as one currency's frame."""
     frame = pl.DataFrame(rows, schema=ROW, orient="row")
     return frame.with_columns(pl.col("effective_time").cast(pl.Datetime("us", "UTC")))
 
@@ -179,17 +200,6 @@ def _refuse_repeats(seen: set[str], skus: Iterable[Message], where: str) -> None
         if sku.sku_id in seen:
             raise _not_whole(f"SKU {sku.sku_id} stands in it twice, so its pages shifted while they were read", where)
         seen.add(sku.sku_id)
-
-
-def _refuse_short(last_page: int, *, total: int, page_size: int, where: str) -> None:
-    if total == 0:
-        raise _not_whole("it is empty", where)
-    if last_page >= page_size:
-        raise _not_whole(
-            f"its last page is full ({last_page} SKUs) yet names no next page; if this stays, "
-            "change sources.gcp.page_size",
-            where,
-        )
 
 
 def _not_whole(what: str, where: str) -> IntegrityError:
