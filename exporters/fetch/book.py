@@ -139,7 +139,7 @@ def _look(path: Path, layout: Layout, setting: str) -> Finding:
         return Finding(str(path), "failed", error.what, error.next_step)
     bad = rows.filter(pl.col("mistake") != "")
     if bad.is_empty():
-        return Finding(str(path), "ok", f"{layout.name}, {rows.height} rows")
+        return Finding(str(path), "ok", f"{layout.name}, rows: {rows.height}")
     first = bad.select(pl.concat_str("line", pl.lit(" "), "mistake")).item(0, 0)
     return Finding(str(path), "warning", f"{bad.height} of {rows.height} rows: {first}", "Mend the rows.")
 
