@@ -1,9 +1,9 @@
 """The Cloud Billing Catalog, page by page, in two currencies, merged into one frame of SKUs.
 
 Every page arrives or nothing is returned. The API gives no total, so wholeness is shown by agreement: no listing is
-empty, no SKU stands in one twice (paging that shifts), the USD and GBP listings hold nearly the same SKUs, and a listing
-that ends on a full page, as one does that lost its next-page token, is believed only if the other one, read with
-another page size, ends on a part of a page and holds exactly the same SKUs.
+empty, no SKU stands in one twice (paging that shifts), and the USD and GBP listings hold nearly the same SKUs. A
+listing that lost its next-page token ends on a full page; one that ends so is believed only if the other, read with
+another page size, does not and holds exactly the same SKUs.
 Source: Cloud Billing API v1, services.skus.list; prices are units + nanos (google.type.Money).
 """
 

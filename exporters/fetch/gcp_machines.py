@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
@@ -73,6 +74,7 @@ def packaged_machines() -> Machines:
     )
 
 
+@cache
 def packaged_shapes() -> pl.DataFrame:
     """This will return data/gcp_shapes.csv; empty cells are no GPU, no accelerator, no local SSD."""
     with files("exporters.fetch").joinpath("data", "gcp_shapes.csv").open("rb") as table:
@@ -85,6 +87,7 @@ def packaged_shapes() -> pl.DataFrame:
     ).select(*SHAPE)
 
 
+@cache
 def packaged_offerings() -> pl.DataFrame:
     """This will return data/gcp_offerings.csv as one row a region and machine type."""
     with files("exporters.fetch").joinpath("data", "gcp_offerings.csv").open("rb") as table:

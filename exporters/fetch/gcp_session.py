@@ -21,6 +21,7 @@ from google.auth.api_key import Credentials as ApiKey
 from google.auth.credentials import AnonymousCredentials, Credentials
 from google.cloud import billing_v1
 from google.protobuf.json_format import ParseError
+from google.rpc.error_details_pb2 import RetryInfo
 
 from exporters.core.errors import IntegrityError, TerminalSourceError, TransientSourceError
 from exporters.core.http import retry_after_seconds
@@ -154,14 +155,16 @@ def page_timeout(budget: Budget, *, where: str) -> float:
 
 
 def _seconds_told(error: Exception) -> float | None:
+    """The pause in a Retry-After header or in google.rpc.RetryInfo (a message over gRPC, JSON over REST)."""
     response = getattr(error, "response", None)
     headers = getattr(response, "headers", None)
     if headers is not None and (seconds := retry_after_seconds(headers)) is not None:
         return seconds
     for detail in getattr(error, "details", None) or ():
-        delay = getattr(detail, "retry_delay", None)
-        if delay is not None:
-            return float(delay.seconds) + delay.nanos / 1e9
+        if isinstance(detail, RetryInfo):
+            return detail.retry_delay.seconds + detail.retry_delay.nanos / 1e9
+        if isinstance(detail, dict) and str(detail.get("@type", "")).endswith("google.rpc.RetryInfo"):
+            return float(str(detail.get("retryDelay", "0s")).removesuffix("s"))
     return None
 
 

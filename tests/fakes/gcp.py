@@ -16,6 +16,8 @@ from urllib.parse import parse_qs, urlsplit
 import grpc
 from google.cloud import billing_v1
 from google.protobuf.json_format import ParseDict
+from google.rpc import code_pb2, error_details_pb2, status_pb2
+from grpc_status import rpc_status
 
 GBP_PER_USD = Decimal("0.8")
 
@@ -29,13 +31,14 @@ class Failure:
         body: what is sent.
         headers: extra headers.
         cut: bytes of the body after which the connection is closed.
-        seconds: how long the server sleeps first.
+        retry_seconds: the pause in google.rpc.RetryInfo.
     """
 
     status: int = 429
     body: bytes = b'{"error": {"code": 429, "message": "Quota exceeded", "status": "RESOURCE_EXHAUSTED"}}'
     headers: dict[str, str] = field(default_factory=dict)
     cut: int | None = None
+    retry_seconds: float | None = None
 
 
 def sku(
@@ -129,6 +132,13 @@ class Pages:
         return body
 
 
+def with_retry_info(failure: Failure) -> Failure:
+    """The failure with its pause in the JSON body."""
+    info = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": f"{failure.retry_seconds}s"}
+    error = {"code": failure.status, "message": "Quota exceeded", "status": "RESOURCE_EXHAUSTED", "details": [info]}
+    return Failure(failure.status, json.dumps({"error": error}).encode())
+
+
 class RestServer:
     """The two HTTP APIs on a free port of this machine."""
 
@@ -145,7 +155,7 @@ class RestServer:
                 outer.headers.append({name.lower(): value for name, value in self.headers.items()})
                 failure = outer.pages.next_failure({"path": parts.path, **query})
                 if failure is not None:
-                    self._answer(failure)
+                    self._answer(failure if failure.retry_seconds is None else with_retry_info(failure))
                     return
                 if parts.path.endswith("/aggregated/machineTypes"):
                     body = outer.machine_pages[int(query.get("pageToken", 0))]
@@ -184,6 +194,17 @@ class RestServer:
         self._thread.join()
 
 
+def grpc_error(failure: Failure) -> status_pb2.Status:
+    """The failure as google.rpc.Status."""
+    code = code_pb2.RESOURCE_EXHAUSTED if failure.status == 429 else code_pb2.UNAUTHENTICATED
+    status = status_pb2.Status(code=code, message="refused")
+    if failure.retry_seconds is not None:
+        info = error_details_pb2.RetryInfo()
+        info.retry_delay.FromNanoseconds(int(failure.retry_seconds * 1e9))
+        status.details.add().Pack(info)
+    return status
+
+
 class GrpcServer:
     """The CloudCatalog service with Google's own messages on a free port of this machine."""
 
@@ -207,10 +228,7 @@ class GrpcServer:
     def _list_skus(self, request: Any, context: grpc.ServicerContext) -> Any:
         failure = self.pages.next_failure({"currencyCode": request.currency_code, "pageToken": request.page_token})
         if failure is not None:
-            context.abort(
-                grpc.StatusCode.RESOURCE_EXHAUSTED if failure.status == 429 else grpc.StatusCode.UNAUTHENTICATED,
-                "quota exceeded",
-            )
+            context.abort_with_status(rpc_status.to_status(grpc_error(failure)))
         body = self.pages.page(currency=request.currency_code, size=request.page_size, token=request.page_token)
         message = billing_v1.ListSkusResponse()
         ParseDict(body, billing_v1.ListSkusResponse.pb(message), ignore_unknown_fields=True)

@@ -69,6 +69,7 @@ def trap_skus() -> list[Sku]:
             "1.2",
             suffix="attached to DWS Defined Duration VMs running in Americas",
         ),
+        sku("CAL-A2", "A2 Instance Core in Americas in Calendar Mode", "0.02", regions=AMERICAS),
         sku("DWS-A2", "DWS Calendar Mode A2 Instance Core running in Americas", "0.01", regions=AMERICAS),
         sku("N2-CUD", "Commitment v1: N2 Cpu in London for 1 Year", "0.025", usage="Commit1Yr"),
         sku("WIN", "Licensing Fee for Windows Server 2019 Datacenter Edition (CPU cost)", "0.046", group="Google"),

@@ -132,6 +132,14 @@ def test_the_pause_that_the_server_names_is_waited_for(rest, refresh):
     assert time.monotonic() - started >= 0.4
 
 
+def test_the_pause_in_the_error_details_is_waited_for(either, refresh):
+    server, transport = either
+    server.pages.failures[1] = Failure(429, retry_seconds=0.4)
+    started = time.monotonic()
+    fetch(settings(server.url, transport=transport), refresh())
+    assert time.monotonic() - started >= 0.4
+
+
 def test_a_named_pause_longer_than_the_refresh_ends_it_at_once(rest, refresh):
     rest.pages.failures[1] = Failure(429, headers={"Retry-After": "3600"})
     with pytest.raises(TransientSourceError, match="asks to wait 3600 s"):
@@ -171,9 +179,9 @@ def test_a_catalogue_that_fills_its_last_page_is_whole_if_both_listings_hold_the
 
 
 def test_two_listings_that_both_end_on_a_full_page_are_an_integrity_error(refresh):
-    with RestServer([sku(f"S{i}", "Something", "1") for i in range(42)]) as server:
-        with pytest.raises(IntegrityError, match="names no next page"):
-            fetch(settings(server.url, page_size=7), refresh())
+    rows = [sku(f"S{i}", "Something", "1") for i in range(42)]
+    with RestServer(rows) as server, pytest.raises(IntegrityError, match="names no next page"):
+        fetch(settings(server.url, page_size=7), refresh())
 
 
 def test_an_empty_catalogue_is_an_integrity_error(refresh):
@@ -250,6 +258,24 @@ def test_a_region_without_known_machine_types_is_skipped_with_the_way_to_read_th
     fetched = fetch(settings(rest.url, regions=("europe-west2", "mars-north1")), refresh())
     assert fetched.frames["regions"].collect()["region"].to_list() == ["europe-west2"]
     assert [(item.region, "sources.gcp.project" in item.why) for item in fetched.skipped] == [("mars-north1", True)]
+
+
+def test_with_a_project_shapes_and_availability_are_read_live(rest, refresh):
+    a4 = {
+        "name": "a4-highgpu-8g",
+        "guestCpus": 224,
+        "memoryMb": 4063232,
+        "accelerators": [{"guestAcceleratorType": "nvidia-b200", "guestAcceleratorCount": 8}],
+        "bundledLocalSsds": {"partitionCount": 32},
+    }
+    rest.machine_pages = [{"items": {"zones/us-central1-b": {"machineTypes": [a4]}}}]
+    fetched = fetch(settings(rest.url, compute_endpoint=rest.url, project="a-project"), refresh())
+    assert fetched.frames["offerings"].collect().rows() == [("us-central1", "a4-highgpu-8g")]
+    shape = fetched.frames["shapes"].collect().row(0, named=True)
+    assert (shape["gpu_model"], shape["gpus"], shape["shape_source"]) == ("B200", 8.0, "api")
+    assert [(item.region, item.why.startswith("the API lists no")) for item in fetched.skipped] == [
+        ("europe-west2", True)
+    ]
 
 
 def test_check_says_that_all_is_well_but_shapes_are_packaged(rest, refresh):
