@@ -32,9 +32,12 @@ class Unit(StrEnum):
 def list_prices(offers: pl.DataFrame, *, by: Unit, **wanted: Sequence[str] | None) -> pl.DataFrame:
     """This will return the offers whose columns hold one of the wanted values, cheapest first by a unit.
 
-    Offers without that unit are left out; equal prices stand in the order of their keys.
+    Offers without that unit are left out, and so are GPU and accelerator machines where vCPUs or GiB are compared:
+    nobody can buy those parts alone. Equal prices stand in the order of their keys.
     """
     conditions = [pl.col(column).is_in(list(values)) for column, values in wanted.items() if values]
+    if by in {Unit.VCPU, Unit.GIB}:
+        conditions.append((pl.col("gpus") == 0) & (pl.col("accelerators") == 0))
     kept = offers.filter(*conditions, pl.col(by.column).is_not_null())
     return kept.sort(by.column, *OFFER_KEY)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Protocol
@@ -205,8 +205,8 @@ class Refresher:
 
     def _packaged_fx(self) -> Snapshot:
         rates = ecb.packaged_rates(self.settings.fx.currencies, self.clock.now())
-        dated = max(rates["rate_date"])
-        taken_at = datetime(dated.year, dated.month, dated.day, tzinfo=self.clock.now().tzinfo)
+        dated = min(rates["rate_date"])
+        taken_at = datetime.combine(dated, datetime.min.time(), tzinfo=UTC)
         manifest = Manifest(source=FX_SOURCE, taken_at=taken_at, origin=Origin.PACKAGED, max_age_hours=None)
         return Snapshot(manifest=manifest, fx=rates)
 

@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import date
 from enum import StrEnum
 
 import polars as pl
@@ -45,7 +46,11 @@ def write_rows(rows: pl.DataFrame, form: ListFormat, *, table: pl.DataFrame | No
 
 def rows_as_json(rows: pl.DataFrame) -> str:
     """This will return rows as a JSON list; times in ISO 8601, numbers with the digits they have."""
-    return json.dumps(rows.to_dicts(), default=str, ensure_ascii=False, indent=1, allow_nan=False)
+    return json.dumps(rows.to_dicts(), default=_as_text, ensure_ascii=False, indent=1, allow_nan=False)
+
+
+def _as_text(value: object) -> str:
+    return value.isoformat() if isinstance(value, date) else str(value)
 
 
 def print_table(rows: pl.DataFrame, *, title: str = "", right: Sequence[str] = ()) -> None:
