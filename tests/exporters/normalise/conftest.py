@@ -68,7 +68,7 @@ def price() -> Callable[..., dict[str, Any]]:
 
     def build(instance_type: str, per_hour: str, **more: Any) -> dict[str, Any]:
         money = {
-            name: Decimal(value) if name.startswith(("price_per", "marginal")) else value
+            name: Decimal(value) if value is not None and name.startswith(("price_per", "marginal")) else value
             for name, value in more.items()
         }
         return {**_PRICE, "instance_type": instance_type, "price_per_hour": Decimal(per_hour), **money}
