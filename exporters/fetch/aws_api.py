@@ -7,8 +7,8 @@ the account may not use is skipped with the reason; any other failure ends the r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +42,7 @@ PRODUCT_DESCRIPTIONS = {
     OperatingSystem.LINUX.value: ("Linux/UNIX", "Linux/UNIX (Amazon VPC)"),
     OperatingSystem.WINDOWS.value: ("Windows", "Windows (Amazon VPC)"),
 }
-OPERATING_SYSTEM_NAMES = {OperatingSystem.LINUX.value: "Linux", OperatingSystem.WINDOWS.value: "Windows"}
+SYSTEM_NAMES = {OperatingSystem.LINUX.value: "Linux", OperatingSystem.WINDOWS.value: "Windows"}
 MACHINE_FAMILIES = ("Compute Instance", "Compute Instance (bare metal)")
 TRANSFER_TYPES = ("AWS Outbound", "InterRegion Outbound", "IntraRegion")
 RESTARTS = 2
@@ -65,12 +65,8 @@ def fetch_api(
     deadline = Deadline(request)
     clients = Clients(settings, deadline, pricing_home(settings.partition, regions))
     pricing = clients.pricing()
-    ec2 = {region: clients.ec2(region) for region in regions}
-
-    def one(region: str) -> _Region:
-        return _fetch_region(region, ec2[region], pricing, request, deadline)
-
-    answers = _in_parallel(one, regions, settings.parallel_regions, request)
+    fetchers = [_RegionFetch(region, clients.ec2(region), pricing, request, deadline) for region in regions]
+    answers = _in_parallel(fetchers, settings.parallel_regions, request)
     left_out = tuple(answer.skipped for answer in answers if answer.skipped)
     whole = [answer for answer in answers if not answer.skipped]
     if not whole:
@@ -84,162 +80,147 @@ def fetch_api(
     return Fetched(source="aws", observed_at=request.now, frames=frames, skipped=(*skipped, *left_out))
 
 
-def _in_parallel(
-    one: Callable[[str], _Region], regions: Sequence[str], workers: int, request: FetchRequest
-) -> list[_Region]:
+def _in_parallel(fetchers: Sequence[_RegionFetch], workers: int, request: FetchRequest) -> list[_Region]:
     with ThreadPoolExecutor(max_workers=workers, thread_name_prefix="aws") as pool:
-        futures = [pool.submit(one, region) for region in regions]
-        request.progress("aws regions", done=0, total=len(regions))
-        pending = set(futures)
-        while pending:
-            done, pending = wait(pending, timeout=1.0, return_when=FIRST_EXCEPTION)
-            request.progress("aws regions", done=len(regions) - len(pending), total=len(regions))
-            if any(future.exception() for future in done):
-                pool.shutdown(wait=False, cancel_futures=True)
-                break
-        failed = next((error for f in futures if f.done() and not f.cancelled() and (error := f.exception())), None)
-        if failed:
-            raise failed
+        futures = [pool.submit(fetcher.whole) for fetcher in fetchers]
+        request.progress("aws regions", done=0, total=len(futures))
+        try:
+            for done, future in enumerate(as_completed(futures), start=1):
+                future.result()
+                request.progress("aws regions", done=done, total=len(futures))
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
         return [future.result() for future in futures]
 
 
-def _fetch_region(
-    region: str, ec2: EC2Client, pricing: PricingClient, request: FetchRequest, deadline: Deadline
-) -> _Region:
-    types: list[dict[str, Any]] = []
-    try:
-        for page in _pages(
-            ec2, "describe_instance_types", region, "ec2:DescribeInstanceTypes", deadline, MaxResults=100
-        ):
-            types += page["InstanceTypes"]
-        frames = {"spot": _spot(ec2, region, request, deadline)} if _asked(request, CapacityType.SPOT) else {}
-    except TerminalSourceError as error:
-        if (code := error_code(error.__cause__)) in NOT_FOR_THIS_ACCOUNT:
-            return _Region(region, {}, Skipped(region=region, why=f"{code}: not opted in, or not allowed here"))
-        raise
-    devices = [row for item in types for row in device_rows(region, item)]
-    frames["instance_types"] = pl.DataFrame([instance_type_row(region, t) for t in types], schema=INSTANCE_TYPE_SCHEMA)
-    frames["devices"] = pl.DataFrame(devices, schema=DEVICE_SCHEMA)
-    frames["transfers"] = _transfers(pricing, region, deadline)
-    if terms := _terms(request):
-        frames["products"] = _products(pricing, region, request, terms, deadline)
-    return _Region(region, frames)
+@dataclass(frozen=True, slots=True)
+class _RegionFetch:
+    """The calls of one region; `whole` runs in a thread of its own."""
 
+    region: str
+    ec2: EC2Client
+    pricing: PricingClient
+    request: FetchRequest
+    deadline: Deadline
 
-def _asked(request: FetchRequest, *words: CapacityType) -> bool:
-    return any(word.value in request.capacity_types for word in words)
-
-
-def _terms(request: FetchRequest) -> list[str]:
-    on_demand = ["OnDemand"] if _asked(request, CapacityType.ON_DEMAND) else []
-    return on_demand + (["Reserved"] if _asked(request, CapacityType.COMMITTED_1Y, CapacityType.COMMITTED_3Y) else [])
-
-
-def _spot(ec2: EC2Client, region: str, request: FetchRequest, deadline: Deadline) -> pl.DataFrame:
-    """All pages, merged before anything is used: a page may be empty and still not be the last."""
-    descriptions = [d for system in request.operating_systems for d in PRODUCT_DESCRIPTIONS[system]]
-    pages = _pages(
-        ec2,
-        "describe_spot_price_history",
-        region,
-        "ec2:DescribeSpotPriceHistory",
-        deadline,
-        StartTime=request.now,
-        ProductDescriptions=descriptions,
-        MaxResults=1000,
-    )
-    rows = [spot_row(region, item) for page in pages for item in page["SpotPriceHistory"]]
-    return pl.DataFrame(rows, schema=SPOT_SCHEMA)
-
-
-def _products(
-    pricing: PricingClient, region: str, request: FetchRequest, terms: Sequence[str], deadline: Deadline
-) -> pl.DataFrame:
-    wanted = [
-        {"regionCode": region, "productFamily": family, "operatingSystem": OPERATING_SYSTEM_NAMES[system]}
-        | {"capacitystatus": "Used", "marketoption": "OnDemand", "preInstalledSw": "NA"}
-        for system in request.operating_systems
-        for family in MACHINE_FAMILIES
-    ]
-    rows = [
-        row
-        for attributes in wanted
-        for row in _items(pricing, "AmazonEC2", attributes, PRODUCT_COLUMNS, terms, region, deadline)
-    ]
-    if not rows:
-        raise IntegrityError(
-            "the price list holds no machine for the region",
-            where=f"pricing:GetProducts for {region}",
-            next_step="Check the region code; the last good prices stay.",
-        )
-    return pl.DataFrame(rows, schema=raw_schema(PRODUCT_COLUMNS))
-
-
-def _transfers(pricing: PricingClient, region: str, deadline: Deadline) -> pl.DataFrame:
-    rows = [
-        row
-        for kind in TRANSFER_TYPES
-        for row in _items(
-            pricing,
-            "AWSDataTransfer",
-            {"fromRegionCode": region, "transferType": kind},
-            TRANSFER_COLUMNS,
-            ["OnDemand"],
-            region,
-            deadline,
-        )
-    ]
-    return pl.DataFrame(rows, schema=raw_schema(TRANSFER_COLUMNS))
-
-
-def _items(
-    pricing: PricingClient,
-    service: str,
-    attributes: Mapping[str, str],
-    columns: Sequence[Column],
-    terms: Sequence[str],
-    region: str,
-    deadline: Deadline,
-) -> list[dict[str, str | None]]:
-    """Every item of one query; a page token that expires means beginning again, never an early end."""
-    where = f"pricing:GetProducts {service} for {region}"
-    filters = [{"Type": "TERM_MATCH", "Field": field, "Value": value} for field, value in attributes.items()]
-    for _ in range(RESTARTS + 1):
+    def whole(self) -> _Region:
+        """Everything of the region, or the reason why the account may not use it."""
         try:
-            pages = _pages(
-                pricing,
-                "get_products",
-                region,
-                "pricing:GetProducts",
-                deadline,
-                ServiceCode=service,
-                Filters=filters,
-                FormatVersion="aws_v1",
-                MaxResults=100,
-            )
-            return [
-                row
-                for page in pages
-                for text in page["PriceList"]
-                for row in read_item(text, columns, terms=terms, where=where)
-            ]
+            frames = self._machine_types()
+            if self._asked(CapacityType.SPOT):
+                frames["spot"] = self._spot()
         except TerminalSourceError as error:
-            if error_code(error.__cause__) != "ExpiredNextTokenException":
-                raise
-    raise TransientSourceError(
-        f"the page token expired {RESTARTS + 1} times",
-        where=where,
-        next_step="It will be tried again at the next refresh.",
-    )
+            if (code := error_code(error.__cause__)) in NOT_FOR_THIS_ACCOUNT:
+                why = f"{code}: the account has not opted in, or may not call EC2 here"
+                return _Region(self.region, {}, Skipped(region=self.region, why=why))
+            raise
+        frames["transfers"] = self._transfers()
+        terms = ["OnDemand"] if self._asked(CapacityType.ON_DEMAND) else []
+        terms += ["Reserved"] if self._asked(CapacityType.COMMITTED_1Y, CapacityType.COMMITTED_3Y) else []
+        if terms:
+            frames["products"] = self._products(terms)
+        return _Region(self.region, frames)
 
+    def _asked(self, *words: CapacityType) -> bool:
+        return any(word.value in self.request.capacity_types for word in words)
 
-def _pages(
-    client: Any, operation: str, region: str, action: str, deadline: Deadline, **arguments: Any
-) -> Iterator[dict[str, Any]]:
-    """Every page of a call; the deadline is looked at between pages, and before each try by the client."""
-    size = arguments.pop("MaxResults")
-    where = f"{action} in {region}"
-    with plain_errors(where, action=action):
-        for page in client.get_paginator(operation).paginate(**arguments, PaginationConfig={"PageSize": size}):
-            deadline.check(where)
-            yield page
+    def _machine_types(self) -> dict[str, pl.DataFrame]:
+        pages = self.ec2.get_paginator("describe_instance_types").paginate(PaginationConfig={"PageSize": 100})
+        types = list(self._every(pages, "InstanceTypes", "ec2:DescribeInstanceTypes"))
+        devices = [row for item in types for row in device_rows(self.region, item)]
+        described = [instance_type_row(self.region, item) for item in types]
+        return {
+            "instance_types": pl.DataFrame(described, schema=INSTANCE_TYPE_SCHEMA),
+            "devices": pl.DataFrame(devices, schema=DEVICE_SCHEMA),
+        }
+
+    def _spot(self) -> pl.DataFrame:
+        """All pages, merged before anything is used: a page may be empty and still not be the last."""
+        pages = self.ec2.get_paginator("describe_spot_price_history").paginate(
+            StartTime=self.request.now,
+            ProductDescriptions=[d for system in self.request.operating_systems for d in PRODUCT_DESCRIPTIONS[system]],
+            PaginationConfig={"PageSize": 1000},
+        )
+        prices = self._every(pages, "SpotPriceHistory", "ec2:DescribeSpotPriceHistory")
+        return pl.DataFrame([spot_row(self.region, price) for price in prices], schema=SPOT_SCHEMA)
+
+    def _products(self, terms: Sequence[str]) -> pl.DataFrame:
+        fixed = {"capacitystatus": "Used", "marketoption": "OnDemand", "preInstalledSw": "NA"}
+        rows = [
+            row
+            for system in self.request.operating_systems
+            for family in MACHINE_FAMILIES
+            for row in self._items(
+                "AmazonEC2",
+                {"regionCode": self.region, "productFamily": family, "operatingSystem": SYSTEM_NAMES[system], **fixed},
+                PRODUCT_COLUMNS,
+                terms=terms,
+            )
+        ]
+        if not rows:
+            raise IntegrityError(
+                "the price list holds no machine for the region",
+                where=f"pricing:GetProducts for {self.region}",
+                next_step="The last good prices stay; it will be tried again at the next refresh.",
+            )
+        return pl.DataFrame(rows, schema=raw_schema(PRODUCT_COLUMNS))
+
+    def _transfers(self) -> pl.DataFrame:
+        rows = [
+            row
+            for kind in TRANSFER_TYPES
+            for row in self._items(
+                "AWSDataTransfer", {"fromRegionCode": self.region, "transferType": kind}, TRANSFER_COLUMNS
+            )
+        ]
+        return pl.DataFrame(rows, schema=raw_schema(TRANSFER_COLUMNS))
+
+    def _items(
+        self,
+        service: str,
+        attributes: Mapping[str, str],
+        columns: Sequence[Column],
+        *,
+        terms: Sequence[str] = ("OnDemand",),
+    ) -> list[dict[str, str | None]]:
+        """Every item of one query; a page token that expires means beginning again, never an early end."""
+        where = f"pricing:GetProducts {service} for {self.region}"
+        for _ in range(RESTARTS + 1):
+            pages = self.pricing.get_paginator("get_products").paginate(
+                ServiceCode=service,
+                Filters=[{"Type": "TERM_MATCH", "Field": field, "Value": value} for field, value in attributes.items()],
+                FormatVersion="aws_v1",
+                PaginationConfig={"PageSize": 100},
+            )
+            try:
+                return [
+                    row
+                    for text in self._every(pages, "PriceList", "pricing:GetProducts")
+                    for row in read_item(text, columns, terms=terms, where=where)
+                ]
+            except TerminalSourceError as error:
+                if error_code(error.__cause__) != "ExpiredNextTokenException":
+                    raise
+        raise TransientSourceError(
+            f"the page token expired {RESTARTS + 1} times",
+            where=where,
+            next_step="It will be tried again at the next refresh.",
+        )
+
+    def _every(self, pages: Iterable[Mapping[str, Any]], items: str, action: str) -> Iterator[Any]:
+        """Every item of every page; the deadline is looked at between pages, and before each try by the client.
+
+        botocore reads a body that is not JSON, or is cut off, as an answer without members: that is no last page.
+        """
+        where = f"{action} in {self.region}"
+        with plain_errors(where, action=action):
+            for page in pages:
+                self.deadline.check(where)
+                if items not in page:
+                    raise IntegrityError(
+                        f"an answer came without {items}: it was cut off, or something else than AWS answered",
+                        where=where,
+                        next_step="Check proxies and sources.aws.endpoints; it will be tried again at the next refresh.",
+                    )
+                yield from page[items]

@@ -122,7 +122,7 @@ def scan_offer_file(path: Path, columns: Sequence[Column], *, where: str) -> pl.
     present = [column for column in columns if column.header in header]
     absent = [pl.lit(None, pl.String).alias(column.name) for column in columns if column.header not in header]
     return (
-        pl.scan_csv(path, skip_lines=PREAMBLE_LINES, infer_schema=False)
+        pl.scan_csv(path, skip_rows=PREAMBLE_LINES, infer_schema=False)
         .select(*(pl.col(column.header).alias(column.name) for column in present), *absent)
         .select(column.name for column in columns)
     )

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import boto3
 import botocore.exceptions as sdk
 from botocore.config import Config
+from botocore.hooks import BaseEventHooks
+from botocore.parsers import ResponseParserError
 from urllib3.exceptions import HTTPError
 
 from exporters.core.errors import IntegrityError, TerminalSourceError, TransientSourceError, TuppenceError
@@ -77,27 +79,34 @@ class Clients:
 
     def sts(self) -> STSClient:
         """This will return a client of the Security Token Service in the home region."""
-        return self._client("sts", self._home, self._settings.endpoints.sts)
+        url = self._endpoint("sts", self._settings.endpoints.sts, self._home)
+        client = self._session.client("sts", region_name=self._home, endpoint_url=url, config=self._config)
+        self._hold_to_deadline(client.meta.events, "sts")
+        return client
 
     def pricing(self) -> PricingClient:
         """This will return a client of the Price List Query API."""
-        return self._client("pricing", self._home, self._settings.endpoints.pricing)
+        url = self._endpoint("pricing", self._settings.endpoints.pricing, self._home)
+        client = self._session.client("pricing", region_name=self._home, endpoint_url=url, config=self._config)
+        self._hold_to_deadline(client.meta.events, "pricing")
+        return client
 
     def ec2(self, region: str) -> EC2Client:
         """This will return a client of EC2 in a region."""
-        return self._client("ec2", region, self._settings.endpoints.ec2)
-
-    def _client(self, service: Any, region: str, endpoint: str | None) -> Any:
-        url = endpoint and checked_endpoint(
-            endpoint.replace("{region}", region), setting=f"sources.aws.endpoints.{service}"
-        )
-        client = self._session.client(service, region_name=region, endpoint_url=url or None, config=self._config)
-
-        def hold_the_deadline(**_: object) -> None:
-            self._deadline.check(f"{service} in {region}")
-
-        client.meta.events.register(f"before-send.{service}", hold_the_deadline)
+        url = self._endpoint("ec2", self._settings.endpoints.ec2, region)
+        client = self._session.client("ec2", region_name=region, endpoint_url=url, config=self._config)
+        self._hold_to_deadline(client.meta.events, "ec2")
         return client
+
+    def _endpoint(self, service: str, url: str | None, region: str) -> str | None:
+        setting = f"sources.aws.endpoints.{service}"
+        return checked_endpoint(url.replace("{region}", region), setting=setting) if url else None
+
+    def _hold_to_deadline(self, events: BaseEventHooks, service: str) -> None:
+        def check(**_: object) -> None:
+            self._deadline.check(service)
+
+        events.register(f"before-send.{service}", check)
 
     def _assumed(self, role_arn: str) -> boto3.Session:
         with plain_errors("sources.aws.role_arn", action="sts:AssumeRole"):
@@ -137,7 +146,7 @@ def plain_errors(where: str, *, action: str = "") -> Iterator[None]:
             where=where,
             next_step="Give the SDK credentials (environment, profile, role of the machine), or set mode: bulk.",
         ) from error
-    except sdk.ResponseParserError as error:
+    except ResponseParserError as error:
         raise TerminalSourceError(
             f"the answer is not what the API speaks ({str(error)[:160]})",
             where=where,

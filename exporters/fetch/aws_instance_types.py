@@ -37,15 +37,15 @@ DEVICE_SCHEMA = pl.Schema(
 """The frame `devices`: one row a device of a type; kind is gpu, inference, neuron, fpga or media."""
 
 SPOT_SCHEMA = pl.Schema(
-    {
-        "region": pl.String,
-        "zone": pl.String,
-        "zone_id": pl.String,
-        "instance_type": pl.String,
-        "product_description": pl.String,
-        "price": pl.String,
-        "timestamp": pl.Datetime("us", "UTC"),
-    }
+    [
+        ("region", pl.String()),
+        ("zone", pl.String()),
+        ("zone_id", pl.String()),
+        ("instance_type", pl.String()),
+        ("product_description", pl.String()),
+        ("price", pl.String()),
+        ("timestamp", pl.Datetime("us", "UTC")),
+    ]
 )
 """The frame `spot`: one row a price in force, by zone, type and product."""
 

@@ -1,4 +1,4 @@
-"""A local AWS: GetProducts (JSON 1.1), EC2 and STS (query, XML) and the bulk offer files, with programmable failures."""
+"""A local AWS: GetProducts (JSON 1.1), EC2 and STS (query, XML), the bulk offer files; with programmable failures."""
 
 from __future__ import annotations
 
@@ -49,6 +49,8 @@ class AwsServer:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            # One segment an answer; else delayed acknowledgements cost 40 ms a call.
+            wbufsize = -1
 
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
@@ -198,13 +200,11 @@ def _send_failure(
         body = failure.body
     elif as_json:
         body = json.dumps({"__type": failure.code, "message": failure.message}).encode()
-    elif operation in {"GetCallerIdentity", "AssumeRole"}:
-        body = f"<ErrorResponse><Error><Code>{failure.code}</Code><Message>{failure.message}</Message></Error></ErrorResponse>".encode()
     else:
-        body = (
-            f"<Response><Errors><Error><Code>{failure.code}</Code><Message>{failure.message}</Message></Error></Errors>"
-            "<RequestID>r</RequestID></Response>"
-        ).encode()
+        error = f"<Error><Code>{failure.code}</Code><Message>{failure.message}</Message></Error>"
+        of_sts = operation in {"GetCallerIdentity", "AssumeRole"}
+        around = "<ErrorResponse>{}</ErrorResponse>" if of_sts else "<Response><Errors>{}</Errors></Response>"
+        body = around.format(error).encode()
     _send(handler, failure.status, body, kind, failure.headers)
 
 

@@ -9,99 +9,26 @@ from typing import Any
 
 Json = dict[str, Any]
 
-OFFER_HEADER = [
-    "SKU",
-    "OfferTermCode",
-    "RateCode",
-    "TermType",
-    "PriceDescription",
-    "EffectiveDate",
-    "StartingRange",
-    "EndingRange",
-    "Unit",
-    "PricePerUnit",
-    "Currency",
-    "RelatedTo",
-    "LeaseContractLength",
-    "PurchaseOption",
-    "OfferingClass",
-    "Product Family",
-    "serviceCode",
-    "Location",
-    "Location Type",
-    "Instance Type",
-    "Current Generation",
-    "Instance Family",
-    "vCPU",
-    "Physical Processor",
-    "Clock Speed",
-    "Memory",
-    "Storage",
-    "Network Performance",
-    "Processor Architecture",
-    "Storage Media",
-    "Volume Type",
-    "Max Volume Size",
-    "Max IOPS/volume",
-    "Max IOPS Burst Performance",
-    "Max throughput/volume",
-    "Provisioned",
-    "Tenancy",
-    "EBS Optimized",
-    "Operating System",
-    "License Model",
-    "Group",
-    "Group Description",
-    "Transfer Type",
-    "From Location",
-    "From Location Type",
-    "To Location",
-    "To Location Type",
-    "usageType",
-    "operation",
-    "AvailabilityZone",
-    "CapacityStatus",
-    "ClassicNetworkingSupport",
-    "Dedicated EBS Throughput",
-    "ECU",
-    "Elastic Graphics Type",
-    "Enhanced Networking Supported",
-    "From Region Code",
-    "GPU",
-    "GPU Memory",
-    "Instance",
-    "Instance Capacity - 10xlarge",
-    "Instance Capacity - 12xlarge",
-    "Instance Capacity - 16xlarge",
-    "Instance Capacity - 18xlarge",
-    "Instance Capacity - 24xlarge",
-    "Instance Capacity - 2xlarge",
-    "Instance Capacity - 32xlarge",
-    "Instance Capacity - 4xlarge",
-    "Instance Capacity - 8xlarge",
-    "Instance Capacity - 9xlarge",
-    "Instance Capacity - large",
-    "Instance Capacity - medium",
-    "Instance Capacity - metal",
-    "Instance Capacity - xlarge",
-    "instanceSKU",
-    "Intel AVX2 Available",
-    "Intel AVX Available",
-    "Intel Turbo Available",
-    "MarketOption",
-    "Normalization Size Factor",
-    "Physical Cores",
-    "Pre Installed S/W",
-    "Processor Features",
-    "Product Type",
-    "Region Code",
-    "Resource Type",
-    "serviceName",
-    "SnapshotArchiveFeeType",
-    "To Region Code",
-    "Volume API Name",
-    "VPCNetworkingSupport",
-]
+_HEADER_LINE = (
+    "SKU,OfferTermCode,RateCode,TermType,PriceDescription,EffectiveDate,StartingRange,EndingRange,Unit,"
+    "PricePerUnit,Currency,RelatedTo,LeaseContractLength,PurchaseOption,OfferingClass,Product Family,"
+    "serviceCode,Location,Location Type,Instance Type,Current Generation,Instance Family,vCPU,"
+    "Physical Processor,Clock Speed,Memory,Storage,Network Performance,Processor Architecture,Storage Media,"
+    "Volume Type,Max Volume Size,Max IOPS/volume,Max IOPS Burst Performance,Max throughput/volume,Provisioned,"
+    "Tenancy,EBS Optimized,Operating System,License Model,Group,Group Description,Transfer Type,From Location,"
+    "From Location Type,To Location,To Location Type,usageType,operation,AvailabilityZone,CapacityStatus,"
+    "ClassicNetworkingSupport,Dedicated EBS Throughput,ECU,Elastic Graphics Type,"
+    "Enhanced Networking Supported,From Region Code,GPU,GPU Memory,Instance,Instance Capacity - 10xlarge,"
+    "Instance Capacity - 12xlarge,Instance Capacity - 16xlarge,Instance Capacity - 18xlarge,"
+    "Instance Capacity - 24xlarge,Instance Capacity - 2xlarge,Instance Capacity - 32xlarge,"
+    "Instance Capacity - 4xlarge,Instance Capacity - 8xlarge,Instance Capacity - 9xlarge,"
+    "Instance Capacity - large,Instance Capacity - medium,Instance Capacity - metal,"
+    "Instance Capacity - xlarge,instanceSKU,Intel AVX2 Available,Intel AVX Available,Intel Turbo Available,"
+    "MarketOption,Normalization Size Factor,Physical Cores,Pre Installed S/W,Processor Features,Product Type,"
+    "Region Code,Resource Type,serviceName,SnapshotArchiveFeeType,To Region Code,Volume API Name,"
+    "VPCNetworkingSupport"
+)
+OFFER_HEADER = tuple(next(csv.reader([_HEADER_LINE])))
 """The 91 columns of an AmazonEC2 offer file of September 2025."""
 
 CSV_NAMES = {
@@ -147,9 +74,7 @@ def machine(
 ) -> Json:
     """One AmazonEC2 product, Linux on-demand unless changed.
 
-    Args:
-        earlier: further OnDemand terms, effective date → price.
-        reserved: lease, offering class, purchase option, price per hour.
+    `earlier` holds further OnDemand terms by effective date; `reserved` lease, class, purchase option and hourly price.
     """
     name = sku or f"{region}.{instance_type}".upper().replace("-", "").replace(".", "")
     facts = {

@@ -80,7 +80,7 @@ def choose(fetched: Fetched, filters: Filters) -> Chosen:
 
 
 def rule_rows(products: pl.LazyFrame, systems: Sequence[str], capacities: Sequence[str]) -> pl.LazyFrame:
-    """This will keep the rows that the rule admits by their attributes; price, unit, currency and date are not looked at.
+    """This will keep the rows that the rule admits by their attributes, whatever their price, unit, currency and date.
 
     Plain comparisons on raw text, so that they are pushed down into the reader of an offer file.
     """

@@ -46,27 +46,26 @@ def choose_egress(fetched: Fetched) -> tuple[dy.DataFrame[EgressListPrice], dy.D
     usable = rows.filter(pl.col("unit") == "GB", pl.col("currency") == currency_of("from_region"))
     current, not_yet = in_force(usable, fetched.observed_at, per=["sku"])
     whole, torn = _whole_ladders(current)
-    # A price of 0 is a listed price here (a free tier), so only the other bad prices are sorted out.
-    free = pl.col("price_per_gib").cast(pl.Float64, strict=False) == 0
-    free = free.fill_null(value=False)
-    paid = sort_out_prices(whole.filter(~free), price="price_per_gib", example="sku", region="from_region")
-    priced = pl.concat(
-        [
-            paid.good,
-            whole.filter(free).with_columns(pl.lit(0, paid.good.schema["price_per_gib"]).alias("price_per_gib")),
-        ]
-    )
+    priced, bad = _priced(whole)
     single = one_per_key(priced, key=EGRESS_KEY, price="price_per_gib", example="sku")
     rejects = merge_rejects(
         _count(unit, RejectReason.UNIT),
         _count(money, RejectReason.CURRENCY),
         _count(not_yet, RejectReason.ABSENT),
         _count(torn, RejectReason.MISSING_COMPONENT),
-        paid.rejects,
+        bad,
         single.rejects,
         _without_internet(single.good, regions),
     )
     return EgressListPrice.validate(_as_list_prices(single.good), cast=True), rejects
+
+
+def _priced(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Parts rows by their price; 0 is a listed price here (a free tier), not a mistake."""
+    free = (pl.col("price_per_gib").cast(pl.Float64, strict=False) == 0).fill_null(value=False)
+    paid = sort_out_prices(rows.filter(~free), price="price_per_gib", example="sku", region="from_region")
+    nothing = pl.lit(0, paid.good.schema["price_per_gib"])
+    return pl.concat([paid.good, rows.filter(free).with_columns(price_per_gib=nothing)]), paid.rejects
 
 
 def _admitted() -> pl.Expr:
