@@ -16,6 +16,7 @@ class Answer:
     headers: dict[str, str] = field(default_factory=dict)
     promised_length: int | None = None
     """Content-Length when it lies: the connection is cut before that many bytes."""
+    delay_seconds: float = 0.0
 
 
 class RateServer:
@@ -23,6 +24,7 @@ class RateServer:
 
     def __init__(self, *answers: Answer | bytes) -> None:
         self.requests: list[str] = []
+        self._closing = threading.Event()
         self._answers = [Answer(item) if isinstance(item, bytes) else item for item in answers]
         outer = self
 
@@ -30,6 +32,7 @@ class RateServer:
             def do_GET(self) -> None:
                 outer.requests.append(self.path)
                 answer = outer._next()
+                outer._closing.wait(answer.delay_seconds)
                 self.send_response(answer.status)
                 length = answer.promised_length or len(answer.body)
                 for name, value in {"Content-Length": str(length), **answer.headers}.items():
@@ -55,6 +58,7 @@ class RateServer:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._closing.set()
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()

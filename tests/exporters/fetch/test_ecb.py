@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -176,6 +177,20 @@ def test_a_throttle_is_waited_out(headers: dict[str, str]):
 def test_a_throttle_that_never_ends_is_a_transient_error():
     with pytest.raises(TransientSourceError, match="429"):
         rates(Answer(b"slow down", status=429))
+
+
+def test_a_silent_server_is_given_up_at_the_deadline():
+    started = time.monotonic()
+    with stamina.set_testing(False), pytest.raises(TransientSourceError, match="connection failed"):
+        rates(Answer(FRIDAYS_FILE, delay_seconds=60), deadline_seconds=1)
+    assert time.monotonic() - started < 5
+
+
+def test_a_throttle_beyond_the_deadline_is_not_waited_for():
+    started = time.monotonic()
+    with stamina.set_testing(False), pytest.raises(TransientSourceError, match="throttling"):
+        rates(Answer(b"slow down", status=429, headers={"Retry-After": "100"}), deadline_seconds=2)
+    assert time.monotonic() - started < 2
 
 
 def test_a_page_that_is_gone_is_a_terminal_error():
