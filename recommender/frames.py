@@ -16,7 +16,9 @@ RESIDENCY_NONE = ""
 class UsageSample(dy.Schema):
     """One workload at one moment (design: usage file). Attribute columns may follow under their policy names."""
 
-    timestamp = dy.Datetime(time_unit="us", time_zone="UTC", primary_key=True)
+    timestamp = dy.Datetime(
+        time_unit="us", time_zone="UTC", primary_key=True, description="start of the time that the sample is a mean of"
+    )
     cluster = dy.String(primary_key=True)
     namespace = dy.String(primary_key=True)
     workload_kind = dy.String(
@@ -24,8 +26,8 @@ class UsageSample(dy.Schema):
     )
     workload = dy.String(primary_key=True)
     pool = dy.String(primary_key=True, description="empty: not known")
-    instance_type = dy.String(description="empty: not known")
-    capacity_type = dy.String(description="empty: not known, which is never read as on-demand")
+    instance_type = dy.String(primary_key=True, description="empty: not known")
+    capacity_type = dy.String(primary_key=True, description="empty: not known, which is never read as on-demand")
     replicas = dy.Float64(min=0)
     vcpu_request = dy.Float64(min=0, description="vCPUs")
     memory_gib_request = dy.Float64(min=0, description="GiB")
@@ -147,3 +149,34 @@ class Offered(dy.Schema):
     gpus = dy.Float64(min=0)
     gpu_model = dy.String()
     architecture = dy.String()
+
+
+class StatedAttribute(dy.Schema):
+    """What a label or a usage column says of a workload, or of all workloads of a namespace; not yet checked."""
+
+    cluster = dy.String(primary_key=True)
+    namespace = dy.String(primary_key=True)
+    workload_kind = dy.String(primary_key=True, description="empty, with workload: the whole namespace")
+    workload = dy.String(primary_key=True)
+    attribute = dy.String(primary_key=True, description="a name of the policy's attributes, or priority_class")
+    value = dy.String(description="as it was written; flows as JSON")
+
+
+class ClusterSample(dy.Schema):
+    """That a cluster was observed at a sample's time, whatever ran in it."""
+
+    cluster = dy.String(primary_key=True)
+    timestamp = dy.Datetime(time_unit="us", time_zone="UTC", primary_key=True)
+    coverage_ratio = dy.Float64(min=0, max=1, description="share of the sample's time in which it was observed")
+
+
+class NotEnoughData(dy.Schema):
+    """A workload, or a whole cluster, of which nothing can be advised, and why."""
+
+    cluster = dy.String(primary_key=True)
+    namespace = dy.String(primary_key=True, description="empty: the whole cluster")
+    workload_kind = dy.String(primary_key=True)
+    workload = dy.String(primary_key=True)
+    reason = dy.String(primary_key=True, description="a word of observe.coverage.Reason")
+    why = dy.String()
+    next_step = dy.String()

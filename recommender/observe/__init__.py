@@ -1,0 +1,1 @@
+"""From usage and settings to workloads, data flows and pools: the recommender's first stage."""

@@ -1,0 +1,234 @@
+"""Usage and policy become workloads: the end of observe, and what place begins with.
+
+Promises one row a workload, with means that count what is paid for and peaks that must fit, and a reason for every one
+of which nothing can be advised. Pure: the window is an input, and the same usage gives the same frames.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import dataframely as dy
+import polars as pl
+
+from exporters.core.geography import gpu_aliases
+from exporters.core.units import SECONDS_PER_HOUR
+from recommender.frames import WORKLOAD_KEY, Flow, NotEnoughData, StatedAttribute, Workload
+from recommender.observe.attributes import Attributed, attributes_of
+from recommender.observe.coverage import Coverage, Reason, Window, clusters_not_seen, coverage_of, step_of
+from recommender.observe.usage import Usage
+from recommender.observe.workload_kinds import latest_kinds, spelt_as_kubernetes, with_latest_kind
+from recommender.settings import ClusterSettings, Policy
+
+KEY = list(WORKLOAD_KEY)
+PLACE = ("pool", "instance_type", "capacity_type")
+TOTALS = ("replicas", "vcpu_request", "memory_gib_request", "gpu_request")
+USAGES = ("vcpu_usage", "memory_gib_usage")
+
+NEW_WITHIN_HOURS = 24.0
+"""A workload first seen later than this before the end has not shown what it needs in a day."""
+VANISHED_AFTER_HOURS = 72.0
+"""A workload not seen for this long is gone; a weekend at zero replicas is shorter."""
+COMES_AND_GOES = ("Job", "CronJob")
+
+SYSTEM_KINDS = ("DaemonSet", "Node")
+"""Node: static pods, which their node owns (Kubernetes: "Create static Pods")."""
+SYSTEM_NAMESPACES = r"^(kube-.*|gke-managed-.*|gmp-.*|calico-system|tigera-operator|aks-command|amazon-cloudwatch)$"
+SYSTEM_PRIORITIES = ("system-cluster-critical", "system-node-critical")
+"""The two priority classes that every cluster has (Kubernetes: "Guaranteed Scheduling For Critical Add-On Pods")."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What observe hands to place.
+
+    Args:
+        workloads: all that take room in their clusters, also those of which nothing can be advised.
+        flows: their data flows.
+        not_enough_data: workloads that must not be advised, and clusters of the fleet that were not seen.
+    """
+
+    workloads: dy.DataFrame[Workload]
+    flows: dy.DataFrame[Flow]
+    not_enough_data: dy.DataFrame[NotEnoughData]
+
+
+def observe(usage: Usage, policy: Policy, *, clusters: Sequence[ClusterSettings], window: Window) -> Observed:
+    """This will reduce a window of samples to workloads with their attributes and flows.
+
+    Means are Σ(amount × observed time) / Σ(observed time of the cluster): a step in which the cluster was observed and
+    the workload was not counts as zero; a step in which the cluster was not observed does not count.
+
+    Args:
+        usage: samples of any time; only those in the window are used.
+        policy: classes and rules.
+        clusters: the fleet.
+        window: from start to before end.
+    """
+    coverage = coverage_of(usage.observed, window)
+    samples = _steps(usage, coverage, window)
+    kinds = latest_kinds(samples)
+    samples = with_latest_kind(samples, kinds)
+    reduced = _reduced(samples, coverage)
+    stated = with_latest_kind(usage.stated.with_columns(spelt_as_kubernetes()), kinds)
+    attributed = attributes_of(reduced, _one_statement_each(stated), policy)
+    whole = reduced.join(attributed.attributes, on=KEY).with_columns(_is_system())
+    unfit = _unfit(whole, attributed, coverage, window)
+    gone = unfit.filter(pl.col("reason").is_in([Reason.NEVER_RAN, Reason.VANISHED]))
+    kept = whole.join(gone, on=KEY, how="anti")
+    return Observed(
+        workloads=Workload.validate(kept.select(Workload.column_names()).sort(KEY)),
+        flows=Flow.validate(attributed.flows.join(kept, on=KEY, how="semi").sort(Flow.primary_key())),
+        not_enough_data=NotEnoughData.validate(
+            pl.concat([clusters_not_seen(usage.observed, clusters, window), unfit]).sort(NotEnoughData.primary_key())
+        ),
+    )
+
+
+def _one_statement_each(stated: pl.DataFrame) -> dy.DataFrame[StatedAttribute]:
+    """Where a workload had two kinds, each may say something; the first by value stands, so that runs agree."""
+    key = StatedAttribute.primary_key()
+    return StatedAttribute.validate(stated.sort(*key, "value").unique(key, keep="first", maintain_order=True))
+
+
+def _steps(usage: Usage, coverage: Coverage, window: Window) -> pl.DataFrame:
+    """Samples in the window, one row a workload, place and step."""
+    numbered = usage.samples.filter(window.holds()).with_columns(
+        step_of(window, coverage.step_seconds), spelt_as_kubernetes()
+    )
+    return (
+        numbered.join(coverage.steps, on=["cluster", "step"])
+        .group_by(*KEY, *PLACE, "gpu_model", "step", "weight")
+        .agg(
+            pl.col(*TOTALS, *USAGES, "gpu_usage_ratio").mean(),
+            pl.col("timestamp").min().alias("first_seen"),
+            pl.col("timestamp").max().alias("last_seen"),
+        )
+    )
+
+
+def _reduced(samples: pl.DataFrame, coverage: Coverage) -> pl.DataFrame:
+    """One row a workload, over all the places it ran in."""
+    gpus, ratio = pl.col("gpu_request"), pl.col("gpu_usage_ratio")
+    steps = samples.group_by(*KEY, "step", "weight").agg(
+        pl.col(*TOTALS).sum(),
+        *(pl.when(pl.col(name).null_count() == 0).then(pl.col(name).sum()).alias(name) for name in USAGES),
+        (ratio * gpus).sum().alias("_gpus_busy"),
+        gpus.filter(ratio.is_not_null()).sum().alias("_gpus_measured"),
+        pl.col("first_seen").min(),
+        pl.col("last_seen").max(),
+    )
+    weight, observed = pl.col("weight"), pl.col("observed_steps").first()
+    measured = pl.col("_gpus_measured").dot(weight)
+    return (
+        steps.sort(*KEY, "step")
+        .join(coverage.clusters, on="cluster", maintain_order="left")
+        .group_by(KEY, maintain_order=True)
+        .agg(
+            *((pl.col(name).dot(weight) / observed).alias(f"{name}_mean") for name in TOTALS),
+            *(pl.col(name).max().alias(f"{name}_peak") for name in TOTALS),
+            pl.col("vcpu_usage").quantile(0.95, "linear").alias("vcpu_usage_p95"),
+            pl.col("memory_gib_usage").max().alias("memory_gib_usage_peak"),
+            pl.when(measured > 0)
+            .then((pl.col("_gpus_busy").dot(weight) / measured).clip(upper_bound=1))
+            .alias("gpu_usage_ratio_mean"),
+            (weight.filter(pl.col("replicas") > 0).sum() / observed).clip(upper_bound=1).alias("running_ratio"),
+            pl.col("coverage_ratio", "last_step").first(),
+            pl.len().cast(pl.UInt32).alias("samples"),
+            pl.col("first_seen").min(),
+            pl.col("last_seen").max(),
+            pl.col("step").min().alias("_first_step"),
+            pl.col("step").max().alias("_own_last_step"),
+        )
+        .join(_main(samples, PLACE, pl.col("replicas")), on=KEY, how="left")
+        .join(_main(samples, ("gpu_model",), gpus), on=KEY, how="left")
+        .with_columns(pl.col(*PLACE, "gpu_model").fill_null(""))
+    )
+
+
+def _main(samples: pl.DataFrame, names: Sequence[str], amount: pl.Expr) -> pl.DataFrame:
+    """What most of a workload's replica-hours, or GPU-hours, were spent on."""
+    return (
+        samples.group_by(*KEY, *names)
+        .agg((amount * pl.col("weight")).sum().alias("_amount"))
+        .filter(pl.col("_amount") > 0)
+        .sort(*KEY, "_amount", *names, descending=[False] * len(KEY) + [True] + [False] * len(names))
+        .unique(KEY, keep="first", maintain_order=True)
+        .drop("_amount")
+    )
+
+
+def _is_system() -> pl.Expr:
+    return (
+        pl.col("workload_kind").is_in(SYSTEM_KINDS)
+        | pl.col("namespace").str.contains(SYSTEM_NAMESPACES)
+        | pl.col("priority_class").is_in(SYSTEM_PRIORITIES)
+    ).alias("is_system")
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """A reason, when it holds, and what to say then; expressions over the reduced workloads."""
+
+    reason: Reason
+    holds: pl.Expr
+    why: pl.Expr
+    next_step: str
+
+
+def _unfit(
+    workloads: pl.DataFrame, attributed: Attributed, coverage: Coverage, window: Window
+) -> dy.DataFrame[NotEnoughData]:
+    """The workloads that must not be advised, each with the first reason that holds; system pods are not judged."""
+    judged = workloads.filter(~pl.col("is_system")).join(
+        attributed.mistakes.rename({"why": "_mistake"}), on=KEY, how="left"
+    )
+    cases = _cases(coverage.step_seconds / SECONDS_PER_HOUR, window)
+    rows = judged.select(
+        *KEY,
+        pl.coalesce(pl.when(case.holds).then(pl.lit(case.reason.value)) for case in cases).alias("reason"),
+        pl.coalesce(pl.when(case.holds).then(case.why) for case in cases).alias("why"),
+        pl.coalesce(pl.when(case.holds).then(pl.lit(case.next_step)) for case in cases).alias("next_step"),
+    )
+    return NotEnoughData.validate(rows.filter(pl.col("reason").is_not_null()))
+
+
+def _cases(step_hours: float, window: Window) -> tuple[_Case, ...]:
+    steady = ~pl.col("workload_kind").is_in(COMES_AND_GOES)
+    unseen_hours = (pl.col("last_step") - pl.col("_own_last_step")) * step_hours
+    known_hours = (pl.col("last_step") + 1 - pl.col("_first_step")) * step_hours
+    enough_hours = min(NEW_WITHIN_HOURS, window.seconds / SECONDS_PER_HOUR / 2)
+    models = gpu_aliases()["gpu_model"].unique().sort().to_list()
+    return (
+        _Case(
+            Reason.NEVER_RAN,
+            pl.col("replicas_peak") == 0,
+            pl.lit("no replica of it ran in the window"),
+            "Nothing to do, unless it ought to run.",
+        ),
+        _Case(
+            Reason.VANISHED,
+            steady & (unseen_hours >= VANISHED_AFTER_HOURS),
+            pl.col("last_seen").dt.strftime("not seen since %Y-%m-%d %H:%M UTC"),
+            "Nothing to do, if it was removed.",
+        ),
+        _Case(
+            Reason.ATTRIBUTE_WRONG,
+            pl.col("_mistake").is_not_null(),
+            pl.col("_mistake"),
+            "Mend the label or the column.",
+        ),
+        _Case(
+            Reason.NEW,
+            steady & (pl.col("_first_step") > 0) & (known_hours < enough_hours),
+            pl.col("first_seen").dt.strftime("first seen at %Y-%m-%d %H:%M UTC"),
+            "Wait until a day of it is known.",
+        ),
+        _Case(
+            Reason.GPU_MODEL_UNKNOWN,
+            (pl.col("gpu_request_peak") > 0) & ~pl.col("gpu_model").is_in(models),
+            pl.format("it asks for GPUs of the model '{}', which is not known", "gpu_model"),
+            "Name gpu_model in the usage file, or give kube-state-metrics the node label nvidia.com/gpu.product.",
+        ),
+    )
