@@ -123,6 +123,9 @@ class ResidencyClass(Section):
     architectures: tuple[Literal["amd64", "arm64"], ...] = Field(
         default=("amd64",), description="Processor architectures its images are built for."
     )
+    gpu_models: tuple[str, ...] = Field(
+        default=(), description="GPU models its workloads accept besides the one they ask for."
+    )
 
 
 class FlowSettings(Section):
@@ -177,6 +180,24 @@ class Weights(Section):
 
     latency_gbp_per_ms_hour: float = Field(default=0.0002, ge=0)
     interruption_gbp: float = Field(default=1.50, ge=0)
+    restart_minutes: float = Field(
+        default=10, ge=0, description="Minutes a replica needs to start again, after a move or an interruption."
+    )
+
+
+class SpotRisk(Section):
+    """How often a spot node is taken away, until a provider's own bands or observed interruptions say better.
+
+    The default 0.15 a month is the border between the middle bands (10–15 % and 15–20 %) of the AWS Spot Instance
+    Advisor; GCP and Azure publish no rate that can be read without an account.
+    """
+
+    interruptions_per_month: dict[str, float] = Field(
+        default_factory=dict, description="Expected interruptions of one node a month, by provider."
+    )
+    default_interruptions_per_month: float = Field(
+        default=0.15, gt=0, description="The same for providers that are not named."
+    )
 
 
 class Steady(Section):
@@ -195,6 +216,7 @@ class Policy(Section):
     classes: dict[str, ResidencyClass] = Field(default_factory=dict)
     rules: tuple[PolicyRule, ...] = ()
     weights: Weights = Weights()
+    spot: SpotRisk = SpotRisk()
     steady: Steady = Steady()
 
     @model_validator(mode="after")

@@ -1,0 +1,154 @@
+"""The decision becomes a plan: placements, recommendations, what was refused, what is not known, and the sums."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import polars as pl
+
+from exporters.store.snapshot import Manifest
+from recommender.advise.build import DIGITS, Builder, id_of
+from recommender.advise.decision import Decision, Question
+from recommender.advise.evidence import FlowFinder, PriceFinder
+from recommender.advise.gaps import gaps
+from recommender.advise.identity import frame_sha256, model_sha256
+from recommender.advise.plan import Breach, Inputs, Placement, Plan, SnapshotUsed, UsageWindow, WorkloadRefusal
+from recommender.advise.rank import ranked
+from recommender.advise.record import Recommendation
+from recommender.advise.refusals import counts, refusals
+from recommender.advise.totals import node_mix, summary
+from recommender.place.constraints import BINDING
+from recommender.place.rule import reasons
+
+
+@dataclass(frozen=True, slots=True)
+class _Broken:
+    rule: str
+    why: str
+    legal_basis: str | None
+
+
+def assemble(question: Question, decision: Decision) -> Plan:
+    """This will write the plan."""
+    moving = decision.moving.filter("within_cap")
+    told = refusals(decision.pairs, decision.moving, question.policy.steady)
+    broken = _broken(decision.workloads)
+    advice = _recommendations(question, decision, moving, told, broken)
+    placed = planned(decision.workloads, moving)
+    ids = {row["w"]: id_of(row) for row in moving.iter_rows(named=True)}
+    return Plan(
+        generated_at=question.at,
+        inputs=_inputs(question),
+        summary=summary(decision, placed, moving, refused_offers=counts(decision.pairs)),
+        node_mix=node_mix(placed),
+        placements=_placements(placed, ids),
+        recommendations=advice,
+        refused=tuple(one for rows in told.values() for one in rows),
+        not_enough_data=gaps(question, decision.workloads, decision.fleet),
+        breaches=_breaches(decision.workloads, broken, ids),
+    )
+
+
+def planned(workloads: pl.DataFrame, moving: pl.DataFrame) -> pl.DataFrame:
+    """This will return every priced workload at the place the plan gives it, in the order of w.
+
+    Returns:
+        w, the workload's key, `to_…`, gbp_per_hour, full_gbp_per_hour, current_gbp_per_hour, mean requests.
+    """
+    sure = workloads.filter(pl.col("reason").is_null() & ~pl.col("is_system"))
+    staying = sure.join(moving, on="w", how="anti").with_columns(current_gbp_per_hour="gbp_per_hour")
+    columns = [name for name in staying.columns if name in moving.columns]
+    return pl.concat([staying.select(columns), moving.select(columns)], how="vertical_relaxed").sort("w")
+
+
+def _recommendations(
+    question: Question,
+    decision: Decision,
+    moving: pl.DataFrame,
+    told: Mapping[int, tuple[WorkloadRefusal, ...]],
+    broken: Mapping[int, _Broken],
+) -> tuple[Recommendation, ...]:
+    builder = Builder(
+        question=question,
+        prices=PriceFinder(question.prices, moving),
+        flows=FlowFinder(decision.lines, moving),
+        broken={w: (one.why, one.legal_basis) for w, one in broken.items()},
+    )
+    return ranked(builder.build(row, told.get(row["w"], ())) for row in moving.iter_rows(named=True))
+
+
+def _placements(placed: pl.DataFrame, ids: Mapping[int, str]) -> tuple[Placement, ...]:
+    return tuple(
+        Placement(
+            cluster=row["from_cluster"],
+            namespace=row["namespace"],
+            workload_kind=row["workload_kind"],
+            workload=row["workload"],
+            to_cluster=row["to_cluster"],
+            to_pool=row["to_pool"],
+            instance_type=row["to_instance_type"],
+            capacity_type=row["to_capacity_type"],
+            gbp_per_hour=round(row["gbp_per_hour"], DIGITS),
+            recommendation_id=ids.get(row["w"]),
+        )
+        for row in placed.iter_rows(named=True)
+    )
+
+
+def _broken(workloads: pl.DataFrame) -> dict[int, _Broken]:
+    """The first binding rule that each workload runs against; of a cluster outside the fleet nothing is said."""
+    unsaid = pl.col("reason").is_in(["unknown-cluster", "unknown-residency-class"]).fill_null(value=False)
+    rows = workloads.filter((pl.col("breaks").list.len() > 0) & ~pl.col("is_system") & ~unsaid)
+    with_legal_basis = {rule.id for rule in BINDING if rule.has_legal_basis}
+    told = reasons(rows.with_columns(rule=pl.col("breaks").list.first()), BINDING, rule="rule")
+    return {
+        row["w"]: _Broken(
+            rule=row["rule"],
+            why=row["why"],
+            legal_basis=(row["legal_basis"] or None) if row["rule"] in with_legal_basis else None,
+        )
+        for row in told.iter_rows(named=True)
+    }
+
+
+def _breaches(workloads: pl.DataFrame, broken: Mapping[int, _Broken], ids: Mapping[int, str]) -> tuple[Breach, ...]:
+    named = workloads.select("w", "from_cluster", "namespace", "workload_kind", "workload")
+    return tuple(
+        Breach(
+            cluster=cluster,
+            namespace=namespace,
+            workload_kind=kind,
+            workload=workload,
+            rule=broken[w].rule,
+            why=broken[w].why,
+            legal_basis=broken[w].legal_basis,
+            recommendation_id=ids.get(w),
+        )
+        for w, cluster, namespace, kind, workload in named.filter(pl.col("w").is_in(list(broken))).iter_rows()
+    )
+
+
+def _inputs(question: Question) -> Inputs:
+    start, end = question.usage_window
+    return Inputs(
+        snapshots=_snapshots(question.prices.used),
+        stale_snapshots=_snapshots(question.prices.stale),
+        usage_window=UsageWindow(start=start, end=end, hours=round(question.window_hours, 6)),
+        usage_sha256=frame_sha256(question.workloads),
+        fleet_sha256=frame_sha256(question.pools),
+        policy_sha256=model_sha256(question.policy),
+    )
+
+
+def _snapshots(manifests: tuple[Manifest, ...]) -> tuple[SnapshotUsed, ...]:
+    return tuple(
+        SnapshotUsed(
+            id=one.id,
+            source=one.source,
+            taken_at=one.taken_at,
+            origin=one.origin.value,
+            max_age_hours=one.max_age_hours,
+        )
+        for one in sorted(manifests, key=lambda manifest: manifest.id)
+    )

@@ -1,0 +1,52 @@
+"""What the stages before hand to advice: the question that was asked, and what was decided."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+import polars as pl
+
+from exporters.store.read import Prices
+from recommender.settings import Policy
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """The inputs of one evaluation, frames in the order of their keys."""
+
+    prices: Prices
+    workloads: pl.DataFrame
+    pools: pl.DataFrame
+    policy: Policy
+    at: datetime
+    usage_window: tuple[datetime, datetime]
+    expires_after_hours: float
+    min_coverage_ratio: float
+
+    @property
+    def window_hours(self) -> float:
+        """Hours of the usage window."""
+        start, end = self.usage_window
+        return (end - start).total_seconds() / 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What was worked out.
+
+    Args:
+        workloads: every workload at its present place (`to_…` is that place): cost terms, `reason` why nothing can be
+            said, `breaks` (rules it runs against).
+        fleet: the places, from place.candidates.
+        pairs: every workload that can be advised beside every place: cost terms, `refused` by constraints, `held` by
+            guards.
+        moving: the chosen pairs, with `within_cap`.
+        lines: each flow's price at each region.
+    """
+
+    workloads: pl.DataFrame
+    fleet: pl.DataFrame
+    pairs: pl.DataFrame
+    moving: pl.DataFrame
+    lines: pl.DataFrame

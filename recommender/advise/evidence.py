@@ -1,0 +1,108 @@
+"""The prices and data flows that a piece of advice rests on, as their sources gave them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
+
+import polars as pl
+
+from exporters.core.words import NO_ZONE, OperatingSystem
+from exporters.store.read import Prices
+from recommender.advise.record import EgressEvidence, PriceEvidence
+
+_DIGITS = 9
+_Side = Literal["current", "recommended"]
+_SIDES: tuple[tuple[_Side, str], ...] = (("current", "from"), ("recommended", "to"))
+_FOUND_BY = ("provider", "region", "instance_type", "capacity_type", "offer_zone", "source")
+
+
+class PriceFinder:
+    """Finds the offers of moves again.
+
+    Args:
+        prices: the prices that the plan rests on.
+        moving: the chosen pairs.
+    """
+
+    def __init__(self, prices: Prices, moving: pl.DataFrame) -> None:
+        self._manifests = {manifest.source: manifest for manifest in prices.used}
+        offers = prices.offers.rename({"zone": "offer_zone"}).filter(
+            pl.col("operating_system") == OperatingSystem.LINUX.value
+        )
+        wanted = pl.concat(
+            moving.select(pl.col(f"{prefix}_{name}").alias(name) for name in _FOUND_BY) for _, prefix in _SIDES
+        )
+        found = offers.join(wanted.unique(), on=_FOUND_BY, how="semi")
+        self._offers = {tuple(row[name] for name in _FOUND_BY): row for row in found.iter_rows(named=True)}
+
+    def of(self, row: Mapping[str, Any]) -> tuple[PriceEvidence, ...]:
+        """This will return the offers of the place left and the place advised."""
+        return tuple(
+            self._evidence(side, self._offers[tuple(row[f"{prefix}_{name}"] for name in _FOUND_BY)])
+            for side, prefix in _SIDES
+        )
+
+    def _evidence(self, side: _Side, offer: Mapping[str, Any]) -> PriceEvidence:
+        manifest = self._manifests[offer["source"]]
+        return PriceEvidence(
+            used_for=side,
+            source=offer["source"],
+            snapshot_id=manifest.id,
+            origin=manifest.origin.value,
+            provider=offer["provider"],
+            region=offer["region"],
+            zone=None if offer["offer_zone"] == NO_ZONE else offer["offer_zone"],
+            instance_type=offer["instance_type"],
+            capacity_type=offer["capacity_type"],
+            price_per_hour=float(offer["price_per_hour"]),
+            max_age_hours=manifest.max_age_hours,
+            **{name: _rounded(offer[name]) for name in _GBP},
+            **{name: offer[name] for name in _AS_GIVEN},
+        )
+
+
+_GBP = ("gbp_per_hour", "gbp_per_vcpu_hour", "gbp_per_gib_hour", "gbp_per_gpu_hour", "marginal_gbp_per_hour")
+_AS_GIVEN = ("currency", "split_method", "gbp_per_unit", "fx_date", "fx_source", "observed_at", "sku_id", "note")
+
+
+class FlowFinder:
+    """Finds the priced data flows of moves again.
+
+    Args:
+        lines: each flow's price at each region.
+        moving: the chosen pairs.
+    """
+
+    def __init__(self, lines: pl.DataFrame, moving: pl.DataFrame) -> None:
+        kept = lines.join(moving.select("w"), on="w", how="semi")
+        self._lines: dict[tuple[int, str, str], list[dict[str, Any]]] = {}
+        for line in kept.sort("w", "provider", "region", "to", "direction").iter_rows(named=True):
+            self._lines.setdefault((line["w"], line["provider"], line["region"]), []).append(line)
+
+    def of(self, row: Mapping[str, Any]) -> tuple[EgressEvidence, ...]:
+        """This will return the flows as priced at the place left and at the place advised."""
+        return tuple(
+            evidence
+            for side, prefix in _SIDES
+            for evidence in _flows(
+                side, self._lines.get((row["w"], row[f"{prefix}_provider"], row[f"{prefix}_region"]), [])
+            )
+        )
+
+
+def _flows(side: _Side, lines: Iterable[Mapping[str, Any]]) -> list[EgressEvidence]:
+    names = ("to", "direction", "gib_per_hour", "from_region", "basis")
+    return [
+        EgressEvidence(
+            used_for=side,
+            gbp_per_gib=round(line["gbp_per_gib"], _DIGITS),
+            gbp_per_hour=round(line["gbp_per_hour"], _DIGITS),
+            **{name: line[name] for name in names},
+        )
+        for line in lines
+    ]
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, _DIGITS)

@@ -1,0 +1,98 @@
+"""The plan in figures: what it costs now, as planned, and at best; and the machines it fills.
+
+There is one cost of a plan: the sum of its workloads' shares. The lower bound gives every workload its cheapest legal
+place and forgets that places have limits, so no plan can be cheaper.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from exporters.core.money import pence
+from exporters.core.units import HOURS_PER_MONTH
+from recommender.advise.build import DIGITS
+from recommender.advise.decision import Decision
+from recommender.advise.plan import NodeMix, RuleCount, Summary
+from recommender.place.cost import dominant_share
+
+BASIS = (
+    "Requests share: mean requests × the price of vCPU, GiB and GPU at each place, with data flows and expected "
+    "interruptions; room on nodes that nobody requests, and system pods, are not in these figures."
+)
+# The capacity limits are what the bound leaves out; which rules those are is said here once.
+_LIMIT_RULES = ["capacity", "quota", "gang"]
+
+
+def summary(
+    decision: Decision, placed: pl.DataFrame, moving: pl.DataFrame, *, refused_offers: tuple[RuleCount, ...]
+) -> Summary:
+    """This will add up the plan.
+
+    Args:
+        decision: what was worked out.
+        placed: every priced workload at its planned place.
+        moving: the chosen pairs that are advised.
+        refused_offers: counts by rule.
+    """
+    current = _sum(placed, "current_gbp_per_hour")
+    saving = _sum(moving.filter(~pl.col("must_move")), "saving_gbp_per_hour")
+    delta = -_sum(moving.filter("must_move"), "saving_gbp_per_hour")
+    cost = _sum(placed, "gbp_per_hour")
+    bound = lower_bound(decision, placed)
+    own = decision.workloads.filter(~pl.col("is_system"))
+    return Summary(
+        current_gbp_per_hour=round(current, DIGITS),
+        planned_gbp_per_hour=round(cost, DIGITS),
+        saving_gbp_per_hour=round(saving, DIGITS),
+        compliance_delta_gbp_per_hour=round(delta, DIGITS) + 0.0,
+        saving_gbp_per_month=pence(saving * HOURS_PER_MONTH),
+        current_gbp_per_month=pence(current * HOURS_PER_MONTH),
+        planned_full_gbp_per_hour=round(_sum(placed, "full_gbp_per_hour"), DIGITS),
+        lower_bound_gbp_per_hour=round(bound, DIGITS),
+        gap_ratio=round(max(0.0, cost / bound - 1.0), DIGITS) if bound > 0 else None,
+        basis=BASIS,
+        hours_per_month=HOURS_PER_MONTH,
+        workloads=own.height,
+        workloads_priced=placed.height,
+        workloads_system=decision.workloads.height - own.height,
+        recommendations=moving.height,
+        refused_offers=refused_offers,
+    )
+
+
+def lower_bound(decision: Decision, placed: pl.DataFrame) -> float:
+    """This will return the sum over workloads of the cheapest of: where they are, any place legal but for its room."""
+    only_room = pl.col("refused").list.set_difference(_LIMIT_RULES).list.len() == 0
+    cheapest = (
+        decision.pairs.filter(only_room).group_by("w", maintain_order=True).agg(cheapest=pl.col("gbp_per_hour").min())
+    )
+    least = pl.min_horizontal("current_gbp_per_hour", "cheapest", "gbp_per_hour")
+    return _sum(placed.join(cheapest, on="w", how="left", maintain_order="left").select(least=least), "least")
+
+
+def node_mix(placed: pl.DataFrame) -> tuple[NodeMix, ...]:
+    """This will estimate the machines of each pool: the greatest share that the mean requests take, rounded up."""
+    place = ("to_cluster", "to_pool", "to_capacity_type", "to_instance_type")
+    shapes = ("to_vcpus", "to_memory_gib", "to_gpus")
+    requests = ("vcpu_request_mean", "memory_gib_request_mean", "gpu_request_mean")
+    mixed = (
+        placed.group_by(place, maintain_order=True)
+        .agg(pl.col(shapes).first(), pl.col(*requests, "gbp_per_hour").sum())
+        .with_columns(nodes=(dominant_share() - 1e-9).ceil().cast(pl.Int64))
+        .sort(place)
+    )
+    return tuple(
+        NodeMix(
+            cluster=row["to_cluster"],
+            pool=row["to_pool"],
+            capacity_type=row["to_capacity_type"],
+            instance_type=row["to_instance_type"],
+            nodes=row["nodes"],
+            gbp_per_hour=round(row["gbp_per_hour"], DIGITS),
+        )
+        for row in mixed.iter_rows(named=True)
+    )
+
+
+def _sum(rows: pl.DataFrame, column: str) -> float:
+    return float(rows[column].sum())

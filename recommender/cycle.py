@@ -1,0 +1,170 @@
+"""One evaluation's way through the stages, from usage and prices to advice.
+
+    locate → price here → price everywhere → constraints → guards → choose → cap → advise
+
+A pure function of frames, policy and time: no clock, no network, no disk; the same inputs give the same plan.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+import dataframely as dy
+import polars as pl
+
+from exporters.store.read import Prices
+from recommender.advise.assemble import assemble
+from recommender.advise.decision import Decision, Question
+from recommender.advise.plan import Plan
+from recommender.frames import WORKLOAD_KEY, Flow, Move, Pool, Quota, Workload
+from recommender.guard.cap import moves_left, within_cap
+from recommender.guard.steady import BALANCE, with_balance, with_history, with_saving, worth_rules
+from recommender.place.candidates import at_current, candidates, current_places, places
+from recommender.place.capacity import free_in_pools, free_in_quotas, uses, with_capacity
+from recommender.place.choose import choose
+from recommender.place.constraints import BINDING, CONSTRAINTS
+from recommender.place.cost import TERMS, priced, with_move
+from recommender.place.egress import egress_cost, egress_lines, state_cost
+from recommender.place.located import locate
+from recommender.place.rule import judge
+from recommender.settings import Policy
+
+
+@dataclass(frozen=True, slots=True)
+class _Here:
+    """Workloads where they are: with numbers, flows by number, and what each costs now."""
+
+    workloads: pl.DataFrame
+    fleet: pl.DataFrame
+    flows: pl.DataFrame
+    sites: pl.DataFrame
+    lines: pl.DataFrame
+
+
+def evaluate(
+    *,
+    prices: Prices,
+    workloads: dy.DataFrame[Workload],
+    flows: dy.DataFrame[Flow],
+    pools: dy.DataFrame[Pool],
+    policy: Policy,
+    at: datetime,
+    usage_window: tuple[datetime, datetime],
+    quotas: dy.DataFrame[Quota] | None = None,
+    moves: dy.DataFrame[Move] | None = None,
+    min_coverage_ratio: float = 0.8,
+    expires_after_hours: float = 168.0,
+) -> Plan:
+    """This will say which workload should run where, what that saves, and what cannot be said.
+
+    Args:
+        prices: usable prices at one rate per currency; stale snapshots are named in it, not used.
+        workloads: what ran in the window, with policy attributes.
+        flows: their data flows.
+        pools: the fleet.
+        policy: classes, weights, thresholds.
+        at: the time of the evaluation (UTC).
+        usage_window: first and last moment of the usage (UTC).
+        quotas: limits of clusters; None: none.
+        moves: recent moves, from the ledger; None: none.
+        min_coverage_ratio: share of the window below which a workload's cluster was not observed enough.
+        expires_after_hours: life of a recommendation.
+    """
+    question = Question(
+        prices=prices,
+        workloads=workloads.sort(WORKLOAD_KEY),
+        pools=pools.sort("cluster", "pool", "instance_type"),
+        policy=policy,
+        at=at,
+        usage_window=usage_window,
+        expires_after_hours=expires_after_hours,
+        min_coverage_ratio=min_coverage_ratio,
+    )
+    history = Move.create_empty() if moves is None else moves
+    limits = Quota.create_empty() if quotas is None else quotas
+    here = _here(question, workloads, flows, pools)
+    pairs = _judged(here, question, limits, history)
+    moving = _moving(pairs, question, history)
+    return assemble(
+        question, Decision(workloads=here.workloads, fleet=here.fleet, pairs=pairs, moving=moving, lines=here.lines)
+    )
+
+
+def _here(
+    question: Question, workloads: dy.DataFrame[Workload], flows: dy.DataFrame[Flow], pools: dy.DataFrame[Pool]
+) -> _Here:
+    located = locate(workloads, pools, question.policy, min_coverage_ratio=question.min_coverage_ratio)
+    current = current_places(located, question.prices.offers, question.policy)
+    fleet = places(pools, question.prices.offers)
+    known = current.filter(pl.col("from_provider").is_not_null())
+    sites = known.select("w", provider="from_provider", region="from_region")
+    numbered = (
+        known.select("w", *WORKLOAD_KEY[1:], cluster="from_cluster")
+        .join(flows, on=WORKLOAD_KEY, how="inner")
+        .sort("w", "to", "direction")
+        .select("w", "to", "direction", "gib_per_hour")
+    )
+    regions = fleet.select(provider="to_provider", region="to_region")
+    lines = egress_lines(numbered, sites, regions, question.prices.egress)
+    costs = judge(priced(at_current(current), egress_cost(lines), question.policy), BINDING, into="breaks")
+    no_egress = pl.when(pl.col("egress_gbp_per_hour").is_null()).then(pl.lit("no-egress-price"))
+    return _Here(
+        workloads=costs.with_columns(reason=pl.coalesce("reason", no_egress)),
+        fleet=fleet,
+        flows=numbered,
+        sites=sites,
+        lines=lines,
+    )
+
+
+def _judged(here: _Here, question: Question, quotas: dy.DataFrame[Quota], moves: dy.DataFrame[Move]) -> pl.DataFrame:
+    """Every workload that can be advised beside every place: cost, refusals by constraints, refusals by guards."""
+    policy = question.policy
+    sure = here.workloads.filter(pl.col("reason").is_null() & ~pl.col("is_system"))
+    now = sure.select(
+        "w",
+        *(pl.col(term).alias(f"current_{term}") for term in TERMS),
+        current_gbp_per_hour="gbp_per_hour",
+        current_full_gbp_per_hour="full_gbp_per_hour",
+        must_move=pl.col("breaks").list.len() > 0,
+    )
+    bare = sure.select(_workload_columns(sure))
+    regions = here.fleet.select(provider="to_provider", region="to_region")
+    moving_state = bare.filter(pl.col("state_gib") > 0).select("w", "state_gib")
+    state = state_cost(moving_state, here.flows, here.sites, regions, question.prices.egress)
+    costs = with_move(priced(candidates(bare, here.fleet), egress_cost(here.lines), policy), state, policy)
+    limited = with_capacity(
+        costs, free_in_pools(here.fleet, here.workloads), free_in_quotas(quotas, here.workloads)
+    ).join(now, on="w", how="left", maintain_order="left")
+    legal = judge(with_history(with_saving(limited), moves, at=question.at), CONSTRAINTS, into="refused")
+    return _guarded(legal, question)
+
+
+def _guarded(legal: pl.DataFrame, question: Question) -> pl.DataFrame:
+    rules = worth_rules(question.policy.steady)
+    worth = judge(legal, rules, into="held")
+    allowed = pl.col("refused").list.len() == 0
+    possible = allowed & (pl.col("held").list.len() == 0) & ~pl.col("must_move")
+    return judge(with_balance(worth, possible=possible), (*rules, BALANCE), into="held")
+
+
+def _moving(pairs: pl.DataFrame, question: Question, moves: dy.DataFrame[Move]) -> pl.DataFrame:
+    """The chosen pairs with `within_cap`."""
+    allowed = pl.col("refused").list.len() == 0
+    worth = pl.col("must_move") | (pl.col("held").list.len() == 0)
+    open_pairs = pairs.filter(allowed & worth)
+    gains = open_pairs.select(
+        "w", "p", "must_move", gain_gbp_per_hour=pl.col("current_gbp_per_hour") - pl.col("ranking_gbp_per_hour")
+    )
+    given = choose(gains, uses(open_pairs))
+    chosen = given.join(open_pairs, on=["w", "p"], how="left", maintain_order="left")
+    left = moves_left(moves, at=question.at, max_moves_per_week=question.policy.steady.max_moves_per_week)
+    return within_cap(chosen, left=left)
+
+
+def _workload_columns(sure: pl.DataFrame) -> list[str]:
+    """The workload's own columns and those of the place it is at; not what was worked out for that place."""
+    worked_out = {"full_compute_gbp_per_hour", "gbp_per_hour", "full_gbp_per_hour", "interruptions_per_hour", *TERMS}
+    worked_out |= {"breaks", "replicas_per_node", "nodes_needed"}
+    return [name for name in sure.columns if name not in worked_out and not name.startswith("to_")]

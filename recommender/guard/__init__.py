@@ -1,0 +1,1 @@
+"""Is a move worth it, and is now the time."""

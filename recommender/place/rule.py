@@ -1,0 +1,53 @@
+"""What a hard constraint and a guard are: a named test over a workload beside a place, with the reason it gives.
+
+A rule is a polars expression, so that two thousand workloads times sixty pools are judged without a loop. Columns a
+rule may read are those of place/candidates.py, place/cost.py and place/capacity.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One test.
+
+    Args:
+        id: the word in plans and documents.
+        says: the rule as a sentence.
+        refuses: true where the rule says no; never null.
+        why: the reason for one row, as text.
+        has_legal_basis: whether the class's legal basis belongs beside a refusal.
+        binds_current: whether a workload that already runs against the rule is in breach of it.
+    """
+
+    id: str
+    says: str
+    refuses: pl.Expr
+    why: pl.Expr
+    has_legal_basis: bool = False
+    binds_current: bool = False
+
+
+def judge(pairs: pl.DataFrame, rules: Sequence[Rule], *, into: str) -> pl.DataFrame:
+    """This will add a column with the ids of the rules that refuse each row, in the order of the rules.
+
+    Args:
+        pairs: rows with the columns that the rules read.
+        rules: the rules, most telling first.
+        into: the name of the new column, a list of text; empty where nothing refuses.
+    """
+    flags = [pl.when(rule.refuses).then(pl.lit(rule.id)) for rule in rules]
+    return pairs.with_columns(pl.concat_list(flags).list.drop_nulls().alias(into))
+
+
+def reasons(rows: pl.DataFrame, rules: Sequence[Rule], *, rule: str) -> pl.DataFrame:
+    """This will add `why`, the text that the rule named in the column `rule` gives for each row."""
+    why = pl.lit(None, pl.String)
+    for one in rules:
+        why = pl.when(pl.col(rule) == one.id).then(one.why).otherwise(why)
+    return rows.with_columns(why=why)
