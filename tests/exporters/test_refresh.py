@@ -1,0 +1,181 @@
+"""A refresh ends in a new snapshot or changes nothing, whatever goes wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from exporters.core.clock import FixedClock
+from exporters.core.errors import IntegrityError, TransientSourceError
+from exporters.core.words import Origin
+from exporters.fetch.contract import Fetched, FetchRequest, Source
+from exporters.fetch.registry import SOURCES
+from exporters.normalise.row_rules.registry import RULES
+from exporters.publish.health import Health
+from exporters.refresh import Refresher
+from exporters.settings import ExporterSettings, PackagedSettings
+from exporters.store.read import current_prices, last_snapshot, manifests
+from exporters.store.shelf import open_shelf
+from exporters.store.write import write_snapshot
+from tests.builders import NOON, fx_table, snapshot
+from tests.exporters.conftest import book_row
+
+BOOK = next(source for source in SOURCES if source.name == "book")
+WriteBook = Callable[..., Path]
+
+
+def refresher(settings: ExporterSettings, *, now: datetime = NOON, accept: bool = False) -> Refresher:
+    clock = FixedClock(now)
+    return Refresher(
+        settings=settings, shelf=open_shelf(settings.store.url), clock=clock, log=Health(clock), accept_changes=accept
+    )
+
+
+def test_a_refresh_puts_a_snapshot_on_the_shelf(book_settings: ExporterSettings, write_book: WriteBook) -> None:
+    write_book(book_row(price="1.20"))
+    run = refresher(book_settings)
+
+    outcome = run.refresh(BOOK)
+
+    assert outcome.error is None
+    offers = current_prices(run.shelf, now=NOON).offers
+    assert offers["gbp_per_hour"].to_list() == [1.20]
+    assert outcome.snapshot is not None
+    assert outcome.snapshot.manifest.origin is Origin.LIVE
+
+
+def test_a_source_that_fails_leaves_the_last_good_snapshot(
+    book_settings: ExporterSettings, write_book: WriteBook
+) -> None:
+    good = refresher(book_settings)
+    write_book(book_row())
+    good.refresh(BOOK)
+    failing = replace(BOOK, fetch=_throttled)
+
+    later = refresher(book_settings, now=NOON + timedelta(hours=6))
+    outcome = later.refresh(failing)
+
+    assert isinstance(outcome.error, TransientSourceError)
+    last = last_snapshot(later.shelf, "book")
+    assert last is not None
+    assert last.manifest.taken_at == NOON
+
+
+def _throttled(settings: object, request: FetchRequest) -> Fetched:
+    raise TransientSourceError("throttled", where="sources.book", next_step="Wait.")
+
+
+def test_a_fault_in_our_own_code_is_an_outcome_not_a_crash(book_settings: ExporterSettings) -> None:
+    def broken(settings: object, request: FetchRequest) -> Fetched:
+        raise ZeroDivisionError
+
+    outcome = refresher(book_settings).refresh(replace(BOOK, fetch=broken))
+
+    assert "ZeroDivisionError" in str(outcome.error)
+
+
+def test_a_book_that_shrinks_to_nothing_keeps_the_last_good_one(
+    book_settings: ExporterSettings, write_book: WriteBook
+) -> None:
+    write_book(book_row())
+    refresher(book_settings).refresh(BOOK)
+    write_book(book_row(price="0"))
+
+    later = refresher(book_settings, now=NOON + timedelta(hours=6))
+    outcome = later.refresh(BOOK)
+
+    assert isinstance(outcome.error, IntegrityError)
+    assert len(manifests(later.shelf, "book")) == 1
+
+
+def test_a_price_that_jumps_waits_for_confirmation(book_settings: ExporterSettings, write_book: WriteBook) -> None:
+    """Up from £1.20 to £20: set aside twice, believed at the third equal refresh."""
+    names = [f"gpu-{number}" for number in range(60)]
+    write_book(*(book_row(name=name) for name in names))
+    refresher(book_settings).refresh(BOOK)
+    write_book(*(book_row(name=name, price="20" if name == "gpu-0" else "1.20") for name in names))
+
+    seen = []
+    for hours in (6, 12, 18):
+        run = refresher(book_settings, now=NOON + timedelta(hours=hours))
+        assert run.refresh(BOOK).error is None
+        offers = current_prices(run.shelf, now=run.clock.now()).offers
+        seen.append(offers.filter(instance_type="gpu-0")["gbp_per_hour"].to_list())
+
+    assert seen == [[], [], [20.0]]
+
+
+def test_a_jump_is_taken_at_once_when_the_user_accepts_it(
+    book_settings: ExporterSettings, write_book: WriteBook
+) -> None:
+    write_book(book_row())
+    refresher(book_settings).refresh(BOOK)
+    write_book(book_row(price="20"))
+
+    accepting = refresher(book_settings, now=NOON + timedelta(hours=6), accept=True)
+
+    assert accepting.refresh(BOOK).error is None
+    assert current_prices(accepting.shelf, now=NOON).offers["gbp_per_hour"].to_list() == [20.0]
+
+
+def test_foreign_prices_convert_at_the_rates_on_the_shelf(
+    book_settings: ExporterSettings, write_book: WriteBook
+) -> None:
+    write_book(book_row(price="2", currency="USD"))
+    run = refresher(book_settings)
+    write_snapshot(run.shelf, snapshot("fx", fx=fx_table(USD=0.5)))
+
+    run.refresh(BOOK)
+
+    assert current_prices(run.shelf, now=NOON).offers["gbp_per_hour"].to_list() == [1.0]
+
+
+def test_packaged_prices_stand_in_only_where_there_is_no_snapshot(book_settings: ExporterSettings) -> None:
+    settings = book_settings.model_copy(update={"packaged": PackagedSettings(providers=("aws",))})
+    run = refresher(settings)
+    run.seed()
+
+    packaged = last_snapshot(run.shelf, "aws")
+
+    assert packaged is not None
+    assert packaged.manifest.origin is Origin.PACKAGED
+    assert packaged.offers.filter(instance_type="m5.large", region="eu-west-2", capacity_type="on-demand")[
+        "price_per_hour"
+    ].cast(float).to_list() == [0.111]
+    assert run.packaged_snapshots() == []
+
+
+def test_packaged_rates_are_dated_by_their_own_day(book_settings: ExporterSettings) -> None:
+    run = refresher(book_settings)
+    run.seed()
+    rates = last_snapshot(run.shelf, "fx")
+    assert rates is not None
+    assert rates.manifest.taken_at < datetime(2026, 11, 30, tzinfo=UTC)
+    assert set(rates.fx["fx_source"]) == {"packaged", "none"}
+
+
+def test_rates_that_cannot_be_fetched_leave_those_on_the_shelf(book_settings: ExporterSettings) -> None:
+    document = book_settings.model_dump(mode="json")
+    document["fx"] = {"ecb_endpoint": "http://127.0.0.1:9", "deadline_seconds": 10}
+    run = refresher(ExporterSettings.model_validate(document))
+    run.seed()
+
+    outcome = run.refresh_fx()
+
+    assert outcome.error is not None
+    assert len(manifests(run.shelf, "fx")) == 1
+
+
+def test_only_enabled_sources_are_refreshed(book_settings: ExporterSettings) -> None:
+    assert [source.name for source in refresher(book_settings).enabled()] == ["book"]
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.name)
+def test_every_source_has_settings_a_row_rule_and_permissions(source: Source) -> None:
+    assert isinstance(ExporterSettings().sources.of(source.name), source.settings_model)
+    assert source.name in RULES
+    assert source.permissions
