@@ -68,13 +68,13 @@ def open_session(connection: Connection, *, seconds: float) -> Session:
     """This will return a client for the catalogue.
 
     Credentials: the API key if there is one; none at all for an http:// endpoint on this machine, so that a token
-    never travels in the clear; else the application default credentials.
+    never travels in the clear; else the application default credentials. A plain gRPC channel carries none.
 
     Raises:
         TerminalSourceError: there are no usable credentials.
     """
     plain = connection.endpoint.startswith("http://")
-    if connection.api_key:
+    if connection.api_key and not (plain and connection.transport == "grpc"):
         credentials, identity = ApiKey(connection.api_key), "API key"
     elif plain:
         credentials, identity = AnonymousCredentials(), "none (endpoint on this machine)"

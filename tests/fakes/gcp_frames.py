@@ -14,6 +14,7 @@ from exporters.fetch.gcp_catalogue import Listing, merge_currencies, sku_rows, s
 from exporters.fetch.gcp_machines import packaged_machines
 from tests.fakes.gcp_skus import Sku
 
+OBSERVED = datetime(2026, 11, 30, tzinfo=UTC)
 REGIONS = ("europe-west2", "us-central1")
 
 Machine = tuple[str, str]
@@ -42,7 +43,7 @@ def fetched(
     raw = merge_currencies(listing(skus, "USD"), listing(skus, "GBP"), where="test")
     return Fetched(
         source="gcp",
-        observed_at=datetime(2026, 11, 30, tzinfo=UTC),
+        observed_at=OBSERVED,
         frames={
             "skus": raw.lazy(),
             "shapes": pl.concat([machines.shapes, *([] if shapes is None else [shapes])]).lazy(),

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ import pytest
 from exporters.core.errors import IntegrityError, SettingsError, TerminalSourceError, TransientSourceError
 from exporters.fetch.contract import Fetched, FetchRequest
 from exporters.fetch.gcp import SOURCE, GcpSettings, check, fetch
+from exporters.normalise.chosen import Filters
+from exporters.normalise.row_rules.gcp import choose
 from tests.fakes.gcp import Failure, GrpcServer, RestServer, sku
 from tests.fakes.gcp_skus import catalogue
 
@@ -78,6 +81,15 @@ def test_every_page_arrives_in_dollars_and_in_pounds_over_rest_and_grpc(either, 
     assert a100["currency_conversion_rate"] == 0.8
     assert a100["service_regions"] == ["us-central1", "us-east1", "us-west1"]
     assert a100["effective_time"] == datetime(2026, 11, 28, 10, 52, 50, 681000, tzinfo=UTC)
+
+
+def test_from_the_api_to_the_last_digit_of_a_price(either, refresh):
+    server, transport = either
+    chosen = choose(fetch(settings(server.url, transport=transport), refresh()), Filters())
+    on_demand = chosen.prices.filter(pl.col("capacity_type") == "on-demand")
+    prices = {(row["region"], row["instance_type"]): row["price_per_hour"] for row in on_demand.to_dicts()}
+    assert prices["europe-west2", "n2-standard-4"] == Decimal("0.250248")
+    assert prices["us-central1", "a2-highgpu-1g"] == Decimal("3.673385")
 
 
 def test_every_tier_is_a_row_with_its_start_in_the_unit_of_the_sku(rest, refresh):

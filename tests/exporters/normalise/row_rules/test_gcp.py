@@ -12,13 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exporters.core.errors import IntegrityError
+from exporters.core.frames import FxRate, Offer, SetAside
 from exporters.fetch.contract import Fetched, Skipped
 from exporters.fetch.gcp_machines import packaged_machines
 from exporters.normalise.chosen import Chosen, Filters
+from exporters.normalise.pipeline import normalise
 from exporters.normalise.row_rules.gcp import choose
 from exporters.normalise.row_rules.gcp_components import families
 from tests.fakes.gcp import sku
-from tests.fakes.gcp_frames import REGIONS, fetched
+from tests.fakes.gcp_frames import OBSERVED, REGIONS, fetched
 from tests.fakes.gcp_skus import AMERICAS, LONDON, Sku, catalogue, compute_skus, gpu, network_skus, pair, trap_skus
 
 SPOT = {"usage": "Preemptible"}
@@ -92,6 +94,17 @@ def test_a_machine_whose_pound_price_lacks_a_component_keeps_its_dollars(whole):
     chosen = run(rows)
     assert price(chosen, "us-central1", "a2-highgpu-1g") == Decimal("3.673385")
     assert price(chosen, "us-central1", "a2-highgpu-1g", column="provider_gbp_per_hour") is None
+
+
+def test_a_pound_list_that_quotes_another_currency_gives_no_pounds():
+    rows = [
+        *without("N2-LON-RAM"),
+        sku("USD-ONLY", "N2 Instance Ram running in London", "0.005458", unit="GiBy.h", currency="USD"),
+    ]
+    chosen = run(rows)
+    assert price(chosen, "europe-west2", "n2-standard-4") == Decimal("0.250248")
+    assert price(chosen, "europe-west2", "n2-standard-4", column="provider_gbp_per_hour") is None
+    assert price(chosen, "europe-west2", "n2d-standard-4", column="provider_gbp_per_hour") == pytest.approx(0.1741664)
 
 
 def test_an_a100_with_80_gb_has_its_own_price_and_its_local_ssd(whole):
@@ -290,6 +303,21 @@ def test_commitments_are_read_where_they_are_asked_for():
     assert price(chosen, "europe-west2", "n2-standard-4", "spot") is None
 
 
+def test_a_committed_machine_with_gpu_and_local_ssd_takes_all_its_commitments():
+    year = {"usage": "Commit3Yr", "regions": AMERICAS}
+    rows = [
+        *catalogue(),
+        sku("C1", "Commitment v1: A2 Cpu in Americas for 3 Years", "0.01", **year),
+        sku("C2", "Commitment v1: A2 Ram in Americas for 3 Years", "0.001", unit="GiBy.h", **year),
+        sku("C3", "Commitment v1: Nvidia Tesla A100 80GB GPU running in Americas for 3 Years", "1.5", **year),
+        sku("C4", "Commitment v1: Local SSD in Americas for 3 Years", "0.036", unit="GiBy.mo", **year),
+    ]
+    chosen = run(rows, Filters(capacity_types=("committed-3y",)))
+    exact = 12 * Decimal("0.01") + 170 * Decimal("0.001") + Decimal("1.5") + Decimal("0.036") * 375 / 730
+    assert price(chosen, "us-central1", "a2-ultragpu-1g", "committed-3y") == round(exact, 12)
+    assert price(chosen, "us-central1", "a2-highgpu-1g", "committed-3y") is None
+
+
 def test_only_machine_types_that_exist_in_the_region_are_priced():
     london = pair("A2-LON", "A2 Instance", "London", "0.0358", "0.0048", LONDON)
     a100 = gpu("A100-LON", "Nvidia Tesla A100 GPU", "3.5", suffix="running in London", regions=LONDON)
@@ -345,6 +373,31 @@ def test_skipped_regions_are_rejects_with_the_reason():
     chosen = run(catalogue(), skipped=(Skipped("mars-north1", "no machine types there"),))
     row = chosen.rejects.filter(pl.col("region") == "mars-north1").row(0, named=True)
     assert (row["reason"], row["rows"], row["example"]) == ("region-skipped", 1, "no machine types there")
+
+
+def test_the_parts_in_pounds_are_the_sold_components_and_add_up(whole):
+    fx = FxRate.validate(
+        pl.DataFrame(
+            {"currency": ["USD"], "gbp_per_unit": [0.75], "rate_date": [OBSERVED.date()], "fx_source": ["ecb"]}
+        )
+    )
+    done = normalise(
+        whole,
+        fx=fx,
+        previous=Offer.create_empty(),
+        set_aside=SetAside.create_empty(),
+        source="gcp",
+        observed_at=OBSERVED,
+    )
+    parts = pl.col("vcpus") * pl.col("gbp_per_vcpu_hour") + pl.col("memory_gib") * pl.col("gbp_per_gib_hour")
+    gpus = pl.col("gpus") * pl.col("gbp_per_gpu_hour").fill_null(0.0)
+    missed = done.offers.select(((parts + gpus) / pl.col("gbp_per_hour") - 1).abs().max()).item()
+    assert done.offers.height == whole.prices.height
+    assert missed < 1e-9
+    a2 = done.offers.row(by_predicate=pl.col("instance_type") == "a2-highgpu-1g", named=True)
+    assert a2["split_method"] == "components"
+    assert a2["gbp_per_gpu_hour"] == pytest.approx(2.933908 * 0.75, rel=1e-12)
+    assert done.egress.filter(pl.col("destination") == "zone")["gbp_per_gib"].unique().to_list() == [0.0075]
 
 
 def test_every_price_has_exactly_one_shape(whole):
