@@ -1,0 +1,1 @@
+"""The demonstration company's settings, policy and workloads, as files."""

@@ -1,0 +1,65 @@
+"""The demonstration's files: settings, policy and usage, written into a folder as a user would lay them out."""
+
+from __future__ import annotations
+
+import json
+import os
+from datetime import UTC, datetime
+from importlib.resources import files
+from pathlib import Path
+
+from exporters.core.config_file import parse_document, validate
+from exporters.core.errors import SettingsError, StoreError
+from exporters.core.sections import ALL_SECTIONS
+from recommender.demo.usage import week_of_usage
+from recommender.settings import RecommenderSettings
+
+FOLDER = "@FOLDER@"
+SETTINGS_FILE = "tuppence.yaml"
+POLICY_FILE = "policy.yaml"
+USAGE_FILE = "usage.parquet"
+
+
+def write_demo(folder: Path, *, until: datetime, seed: int) -> Path:
+    """This will write tuppence.yaml, policy.yaml and usage.parquet, and return the path of the settings.
+
+    Args:
+        folder: made if it is not there; the settings name it by its absolute path.
+        until: the end of the week of usage, in UTC; cut down to the hour.
+        seed: of the usage; the same seed and hour give the same files.
+
+    Raises:
+        SettingsError: `until` has no offset.
+        StoreError: the folder cannot be written.
+    """
+    if until.tzinfo is None:
+        raise SettingsError(
+            "the end of the week has no time zone", where="the demonstration", next_step="Give a time in UTC."
+        )
+    hour = until.replace(minute=0, second=0, microsecond=0)
+    settings = _settings_text(folder.resolve())
+    document = parse_document(settings, source=SETTINGS_FILE, environment=os.environ)
+    clusters = validate(document, RecommenderSettings, known=ALL_SECTIONS).clusters
+    usage = week_of_usage(clusters, until=hour.astimezone(UTC), seed=seed)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / SETTINGS_FILE).write_text(settings, encoding="utf-8")
+        (folder / POLICY_FILE).write_text(_packaged(POLICY_FILE), encoding="utf-8")
+        usage.write_parquet(folder / USAGE_FILE)
+    except OSError as error:
+        raise StoreError(
+            f"the demonstration cannot be written ({error})",
+            where=str(folder),
+            next_step="Check that the folder can be written and the disk has room.",
+        ) from error
+    return folder / SETTINGS_FILE
+
+
+def _settings_text(folder: Path) -> str:
+    """The folder stands inside double quotes, in a file where ${…} is a variable."""
+    quoted = json.dumps(str(folder), ensure_ascii=False)[1:-1].replace("$", "$$")
+    return _packaged(SETTINGS_FILE).replace(FOLDER, quoted)
+
+
+def _packaged(name: str) -> str:
+    return files("recommender.demo.data").joinpath(name).read_text(encoding="utf-8")
