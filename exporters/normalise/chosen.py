@@ -103,6 +103,8 @@ def one_per_key(
 
 def count_rejects(rows: pl.DataFrame, *, reason: pl.Expr, example: pl.Expr, region: pl.Expr) -> dy.DataFrame[Reject]:
     """This will count rows by reason and region, quoting one of each."""
+    if rows.is_empty():
+        return Reject.create_empty()
     counted = (
         rows.select(
             reason=reason.cast(pl.String),
