@@ -149,7 +149,7 @@ def _groups(components: pl.DataFrame) -> Iterator[tuple[tuple[str, str, str, str
     key = ["provider", "region", "family", "capacity_type"]
     for group, rows in ordered.group_by(key, maintain_order=True):
         provider, region, family, capacity = (str(part) for part in group)
-        found = {(row["component"], row["gpu_model"]): row for row in rows.iter_rows(named=True)}
+        found: Components = {(row["component"], row["gpu_model"]): row for row in rows.iter_rows(named=True)}
         yield (provider, region, family, capacity), found
 
 
