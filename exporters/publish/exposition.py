@@ -17,8 +17,8 @@ import polars as pl
 from exporters.publish.catalogue import PRICE_NOTE, Frame, Kind, Metric
 from exporters.publish.series import Series
 
-ROWS_PER_PART = 50_000
-"""Bounds the memory that rendering needs on top of its result."""
+ROWS_PER_PART = 5_000
+"""Gives parts of about 1 MB, which go through a socket faster than smaller and larger ones."""
 
 _COMPRESSION_LEVEL = 6
 _RAW_DEFLATE = -zlib.MAX_WBITS

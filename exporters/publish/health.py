@@ -166,14 +166,9 @@ class Health(Collector):
                 self._exporter,
                 series=publication.bodies.series,
                 series_limit=publication.series_limit,
-                series_capped=False,
+                series_capped=publication.newer_wait,
                 render_seconds=publication.render_seconds,
             )
-
-    def capped(self) -> None:
-        """This will note that newer prices wait because they exceed the limit."""
-        with self._lock:
-            self._exporter = replace(self._exporter, series_capped=True)
 
     def reload_succeeded(self) -> None:
         """This will note that the settings were read again."""

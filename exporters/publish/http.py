@@ -17,17 +17,14 @@ from prometheus_client.openmetrics.exposition import generate_latest as openmetr
 from starlette.types import Receive, Scope, Send
 
 from exporters.core.clock import Clock
-from exporters.core.errors import StoreError, TuppenceError
+from exporters.core.errors import TuppenceError
 from exporters.publish.exposition import NOTHING
 from exporters.publish.health import Health
 from exporters.publish.negotiation import OPENMETRICS, TEXT, accepts_gzip, accepts_openmetrics
 from exporters.publish.pages import security_headers, status_page, stylesheet
 from exporters.publish.published import PublishedPrices
-from exporters.publish.snapshots import is_snapshot_file, whole_snapshot_keys
+from exporters.publish.snapshots import whole_snapshot_keys
 from exporters.store.shelf import ReadableShelf
-
-SEND_BYTES = 4 * 1024 * 1024
-"""Bytes handed to the socket at a time; measured: larger pieces are not faster, smaller ones are slower."""
 
 NOT_READY = "No prices yet: the first refresh has not ended.\n"
 
@@ -41,7 +38,7 @@ class Exporter:
         health: of the sources and the exporter.
         shelf: where snapshots lie.
         clock: for ages on the status page.
-        reload: reads the settings again; raises TuppenceError when they are wrong.
+        reload: reads the settings again and notes the outcome; raises TuppenceError when they are wrong.
         next_refresh: when each source is refreshed next.
         settings_text: the settings in use as YAML, secrets left out.
     """
@@ -79,15 +76,12 @@ class BytesResponse(Response):
         self.headers["content-type"] = media_type
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """This will send the pieces in slices, waiting for a slow reader between them."""
+        """This will send piece by piece, waiting for a slow reader between them."""
         del receive
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
         if scope["method"] != "HEAD":
             for piece in self._pieces:
-                view = memoryview(piece)
-                for start in range(0, len(view), SEND_BYTES):
-                    body = view[start : start + SEND_BYTES]
-                    await send({"type": "http.response.body", "body": body, "more_body": True})
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
         await send({"type": "http.response.body", "body": b""})
 
 
@@ -105,9 +99,10 @@ def _add_pages(app: FastAPI, exporter: Exporter) -> None:
     def _config() -> Response:
         return PlainTextResponse(exporter.settings_text())
 
-    @app.api_route("/metrics", methods=["GET", "HEAD"])
     async def _metrics(request: Request) -> Response:
         return metrics_response(exporter, request)
+
+    app.add_route("/metrics", _metrics, methods=["GET", "HEAD"])
 
 
 def metrics_response(exporter: Exporter, request: Request) -> Response:
@@ -141,9 +136,7 @@ def _add_probes(app: FastAPI, exporter: Exporter) -> None:
         try:
             exporter.reload()
         except TuppenceError as error:
-            exporter.health.reload_failed()
             return PlainTextResponse(f"{error}\n", status_code=500)
-        exporter.health.reload_succeeded()
         return PlainTextResponse("Reloaded\n")
 
 
@@ -154,9 +147,6 @@ def _add_snapshots(app: FastAPI, exporter: Exporter) -> None:
 
     @app.get("/snapshots/{key:path}")
     def _content(key: str) -> Response:
-        if not is_snapshot_file(key):
-            raise HTTPException(404, "There is no such snapshot file.")
-        try:
-            return Response(exporter.shelf.get(key), media_type="application/octet-stream")
-        except StoreError as error:
-            raise HTTPException(404, "There is no such snapshot file.") from error
+        if key not in whole_snapshot_keys(exporter.shelf, key):
+            raise HTTPException(404, "There is no such file of a whole snapshot; see /snapshots/.")
+        return Response(exporter.shelf.get(key), media_type="application/octet-stream")

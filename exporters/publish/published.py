@@ -36,12 +36,14 @@ class Publication:
         bodies: the rendered series.
         prices: what they were rendered from.
         series_limit: the most series that may be served.
+        newer_wait: whether newer prices wait, because they exceed the limit.
         render_seconds: how long rendering took.
     """
 
     bodies: Bodies
     prices: Prices
     series_limit: int
+    newer_wait: bool
     render_seconds: float
 
 
@@ -49,11 +51,7 @@ class PublicationLog(Protocol):
     """Told what is served; the health metrics are."""
 
     def published(self, publication: Publication) -> None:
-        """This will note that a publication is served from now on."""
-        ...
-
-    def capped(self) -> None:
-        """This will note that newer prices wait because they exceed the limit."""
+        """This will note what is served from now on."""
         ...
 
 
@@ -97,7 +95,16 @@ class PublishedPrices:
             SettingsError: they exceed the limit, and nothing was published before.
         """
         with self._writing:
-            return self._publish(prices)
+            series = select_series(prices, regions=self._regions)
+            if _count(series) <= self._max_series:
+                self._serve(prices, series, newer_wait=False)
+                return True
+            error = _too_many(prices, series, limit=self._max_series, setting=self._setting)
+            if self._current is None:
+                raise error
+            _log.error("newer_prices_wait", what=error.what, setting=error.where, next_step=error.next_step)
+            self._take(replace(self._current, newer_wait=True))
+            return False
 
     def expire(self, now: datetime) -> bool:
         """This will stop the series of snapshots that have grown too old; to be called every minute.
@@ -106,29 +113,32 @@ class PublishedPrices:
             True where some were stopped.
         """
         with self._writing:
-            if self._current is None or (fresh := _without_stale(self._current.prices, now)) is None:
+            current = self._current
+            if current is None or (fresh := _without_stale(current.prices, now)) is None:
                 return False
-            return self._publish(fresh)
+            self._serve(fresh, select_series(fresh, regions=self._regions), newer_wait=current.newer_wait)
+            return True
 
-    def _publish(self, prices: Prices) -> bool:
+    def _serve(self, prices: Prices, series: Sequence[Series], *, newer_wait: bool) -> None:
         started = time.perf_counter()
-        series = select_series(prices, regions=self._regions)
-        count = sum(one.rows.height for one in series)
-        if count > self._max_series:
-            error = _too_many(prices, series, limit=self._max_series, setting=self._setting)
-            self._log.capped()
-            if self._current is None:
-                raise error
-            _log.error(
-                "series_capped", series=count, limit=self._max_series, what=error.what, next_step=error.next_step
-            )
-            return False
         bodies = render(series)
-        self._current = Publication(
-            bodies, prices, series_limit=self._max_series, render_seconds=time.perf_counter() - started
+        self._take(
+            Publication(
+                bodies=bodies,
+                prices=prices,
+                series_limit=self._max_series,
+                newer_wait=newer_wait,
+                render_seconds=time.perf_counter() - started,
+            )
         )
-        self._log.published(self._current)
-        return True
+
+    def _take(self, publication: Publication) -> None:
+        self._current = publication
+        self._log.published(publication)
+
+
+def _count(series: Sequence[Series]) -> int:
+    return sum(one.rows.height for one in series)
 
 
 def _without_stale(prices: Prices, now: datetime) -> Prices | None:
@@ -147,13 +157,13 @@ def _without_stale(prices: Prices, now: datetime) -> Prices | None:
 
 
 def _too_many(prices: Prices, series: Sequence[Series], *, limit: int, setting: str) -> SettingsError:
-    count = sum(one.rows.height for one in series)
     groups = "; ".join(
         f"{column}: " + ", ".join(f"{value} {number:,}" for value, number in counts)
         for column, counts in largest_groups(prices, ("provider", "region", "capacity_type", "family"))
     )
     return SettingsError(
-        f"{prices.offers.height:,} offers give {count:,} series, and the limit is {limit:,} (most offers by {groups})",
+        f"{prices.offers.height:,} offers give {_count(series):,} series, and the limit is {limit:,}"
+        f" (most offers by {groups})",
         where=setting,
         next_step="Tighten regions, families or capacity_types of the largest of these, or raise the limit.",
     )

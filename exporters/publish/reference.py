@@ -12,8 +12,8 @@ from exporters.publish.catalogue import HEALTH, PRICES, Metric
 
 _OPENING = """# Metrics of the exporter
 
-A scrape reads memory only: prices come from each source's last good snapshot, which is refreshed in the background every
-`refresh_minutes` of the source, and stop when it is older than the source's `max_age_hours`.
+A scrape reads memory only: prices come from each source's last good snapshot, which is refreshed in the background
+every `refresh_minutes` of the source, and stop when it is older than the source's `max_age_hours`.
 
 Every price is in pounds, at one exchange rate per currency. A label without a value (`zone=""`: the whole region;
 `gpu_model=""`: no GPU) counts as absent in PromQL. `region` and `zone` are common target labels too, so scrape
