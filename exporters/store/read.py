@@ -70,19 +70,28 @@ def sources(shelf: ReadableShelf) -> list[str]:
     return sorted({key.split("/", 1)[0] for key in shelf.keys("") if key.endswith(f"/{MANIFEST}")})
 
 
-def last_snapshot(shelf: ReadableShelf, source: str) -> Snapshot | None:
-    """This will return a source's newest readable snapshot; a damaged one is logged and the one before it is taken."""
+def last_snapshot(shelf: ReadableShelf, source: str, *, until: datetime | None = None) -> Snapshot | None:
+    """This will return a source's newest readable snapshot; a damaged one is logged and the one before it is taken.
+
+    Args:
+        shelf: where snapshots lie.
+        source: the source's name.
+        until: snapshots taken later are passed over, so that a replay sees what was there then; None: none is.
+    """
     for key in reversed([key for key in shelf.keys(source) if key.endswith(f"/{MANIFEST}")]):
         try:
-            return _load(shelf, Manifest.from_json(shelf.get(key), where=key))
+            manifest = Manifest.from_json(shelf.get(key), where=key)
+            if until is None or manifest.taken_at <= until:
+                return _load(shelf, manifest)
         except StoreError as error:
             _log.warning("snapshot_skipped", key=key, error=str(error))
     return None
 
 
-def last_snapshots(shelf: ReadableShelf) -> list[Snapshot]:
-    """This will return the last readable snapshot of every source."""
-    return [snapshot for source in sources(shelf) if (snapshot := last_snapshot(shelf, source)) is not None]
+def last_snapshots(shelf: ReadableShelf, *, until: datetime | None = None) -> list[Snapshot]:
+    """This will return the last readable snapshot of every source; see last_snapshot."""
+    found = (last_snapshot(shelf, source, until=until) for source in sources(shelf))
+    return [snapshot for snapshot in found if snapshot is not None]
 
 
 def current_prices(shelf: ReadableShelf, *, now: datetime) -> Prices:

@@ -1,0 +1,106 @@
+"""The edge of an evaluation: reads prices, usage, fleet and policy, and hands them to cycle.py as frames.
+
+What is read depends on the settings and on the evaluation time alone, so that the same time over the same files gives
+the same plan: snapshots taken later are not looked at, and usage ends no later than the last whole hour.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from exporters.core.config_file import read_document, validate
+from exporters.core.errors import PricesUnavailableError, SettingsError
+from exporters.store.read import Prices, combine, last_snapshots
+from exporters.store.shelf import open_readable
+from recommender.advise.plan import Plan
+from recommender.cycle import evaluate
+from recommender.observe.coverage import Window
+from recommender.observe.fleet import pools, quotas
+from recommender.observe.usage import Usage
+from recommender.observe.usage_file import read_usage
+from recommender.observe.workloads import observe
+from recommender.settings import Policy, RecommenderSettings
+
+USAGE_CHOICES = "Set usage.file.path or usage.prometheus.url."
+
+
+def evaluation(settings: RecommenderSettings, *, at: datetime, window: Window | None = None) -> Plan:
+    """This will read everything and evaluate once.
+
+    Args:
+        settings: checked settings.
+        at: the evaluation time (UTC).
+        window: the usage to read; default: the settings' hours before the last whole hour, for a file before its end.
+
+    Raises:
+        TuppenceError: an input is missing or wrong; nothing is advised from half of them.
+    """
+    if not settings.clusters:
+        raise SettingsError(
+            "the fleet has no cluster",
+            where="clusters",
+            next_step="Describe the clusters and their pools in the settings; tuppence demo writes an example.",
+        )
+    policy = policy_of(settings)
+    prices = prices_at(settings, at=at)
+    usage, period = usage_at(settings, at=at, window=window)
+    seen = observe(usage, policy, clusters=settings.clusters, window=period)
+    return evaluate(
+        prices=prices,
+        workloads=seen.workloads,
+        flows=seen.flows,
+        pools=pools(settings.clusters),
+        policy=policy,
+        at=at,
+        usage_window=(period.start, period.end),
+        quotas=quotas(settings.clusters),
+        min_coverage_ratio=settings.usage.min_coverage_ratio,
+        expires_after_hours=settings.recommend.expires_after_hours,
+    )
+
+
+def policy_of(settings: RecommenderSettings) -> Policy:
+    """This will return the policy, read from its file where the settings name one.
+
+    Raises:
+        SettingsError: the file cannot be read or is wrong; every mistake with its line.
+    """
+    if isinstance(settings.policy, Path):
+        return validate(read_document(settings.policy), Policy, known=frozenset(Policy.model_fields))
+    return settings.policy
+
+
+def prices_at(settings: RecommenderSettings, *, at: datetime) -> Prices:
+    """This will return the prices of each source's last snapshot at a moment, at one rate per currency.
+
+    Raises:
+        PricesUnavailableError: the store holds no offer that may be used then.
+        StoreError: the store cannot be read.
+    """
+    prices = combine(last_snapshots(open_readable(settings.prices.url), until=at), now=at)
+    if prices.offers.is_empty():
+        stale = ", ".join(manifest.id for manifest in prices.stale)
+        raise PricesUnavailableError(
+            f"every snapshot is older than its source allows ({stale})" if stale else "it holds no prices of that time",
+            where=f"{settings.prices.url} at {at:%Y-%m-%d %H:%M} UTC",
+            next_step="Run tuppence fetch or tuppence export, and let prices.url name its store.",
+        )
+    return prices
+
+
+def usage_at(settings: RecommenderSettings, *, at: datetime, window: Window | None) -> tuple[Usage, Window]:
+    """This will return usage and the window that it is read over.
+
+    Raises:
+        SettingsError: no source of usage is set, or its file is wrong.
+    """
+    hours = settings.usage.window_hours
+    end = at.replace(minute=0, second=0, microsecond=0)
+    if settings.usage.file is None:
+        raise SettingsError("no source of usage is set", where="usage", next_step=USAGE_CHOICES)
+    usage = read_usage(settings.usage.file.path)
+    last = usage.observed["timestamp"].max()
+    assert isinstance(last, datetime)
+    end_of_file = last.replace(minute=0, second=0, microsecond=0) + timedelta(hours=1)
+    return usage, window or Window.ending(min(end, end_of_file), hours=hours)
