@@ -18,6 +18,7 @@ Raw frames:
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
@@ -88,25 +89,14 @@ def fetch(settings: GcpSettings, request: FetchRequest) -> Fetched:
     skus = gcp_catalogue.fetch_skus(
         session, services=settings.services, page_size=settings.page_size, progress=request.progress
     )
-    machines = (
-        gcp_machines.fetch_machines(
-            session.budget,
-            endpoint=checked_endpoint(settings.compute_endpoint, setting="sources.gcp.compute_endpoint"),
-            project=settings.project,
-            first_wait=settings.retry_wait_seconds,
-            progress=request.progress,
-        )
-        if settings.project
-        else gcp_machines.packaged_machines()
+    machines = gcp_machines.read_machines(
+        session.budget,
+        endpoint=checked_endpoint(settings.compute_endpoint, setting="sources.gcp.compute_endpoint"),
+        project=settings.project,
+        first_wait=settings.retry_wait_seconds,
+        progress=request.progress,
     )
     priced = [region for region in wanted if region in machines.regions]
-    skipped = [
-        Skipped(region, f"{machines.origin} lists no machine types there; set sources.gcp.project to read them live")
-        for region in wanted
-        if region not in machines.regions
-    ]
-    if OperatingSystem.WINDOWS in request.operating_systems:
-        skipped.append(Skipped("", WINDOWS_REFUSED))
     return Fetched(
         source="gcp",
         observed_at=request.now,
@@ -116,7 +106,7 @@ def fetch(settings: GcpSettings, request: FetchRequest) -> Fetched:
             "offerings": machines.offerings.filter(pl.col("region").is_in(priced)).lazy(),
             "regions": pl.DataFrame({"region": priced}, schema={"region": pl.String}).lazy(),
         },
-        skipped=tuple(skipped),
+        skipped=_skipped(set(wanted) - machines.regions, machines.origin, request.operating_systems),
     )
 
 
@@ -139,6 +129,12 @@ def check(settings: GcpSettings, request: FetchRequest) -> tuple[Finding, ...]:
         return (*findings, Finding(subject, "failed", f"{error.where}: {error.what}", error.next_step))
     findings.append(gcp_machines.check_machines(session.budget, settings.compute_endpoint, settings.project))
     return tuple(findings)
+
+
+def _skipped(regions: Collection[str], origin: str, operating_systems: Collection[str]) -> tuple[Skipped, ...]:
+    why = f"{origin} lists no machine types there; set sources.gcp.project to read them live"
+    refused = [Skipped("", WINDOWS_REFUSED)] if OperatingSystem.WINDOWS in operating_systems else []
+    return (*(Skipped(region, why) for region in sorted(regions)), *refused)
 
 
 def _require_sdk() -> None:

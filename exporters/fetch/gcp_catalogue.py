@@ -2,8 +2,8 @@
 
 Every page arrives or nothing is returned. The API gives no total, so wholeness is shown by agreement: no listing is
 empty, no SKU stands in one twice (paging that shifts), and the USD and GBP listings hold nearly the same SKUs. A
-listing that lost its next-page token ends on a full page; one that ends so is believed only if the other, read with
-another page size, does not and holds exactly the same SKUs.
+listing that lost its next-page token or got an empty answer ends on a full or an empty page; one that ends so is
+believed only if the other, read with another page size, ends on a part of a page and holds exactly the same SKUs.
 Source: Cloud Billing API v1, services.skus.list; prices are units + nanos (google.type.Money).
 """
 
@@ -51,11 +51,11 @@ class Listing:
 
     Args:
         rows: one row a SKU and tier.
-        ends_full: whether the last page held as many SKUs as were asked for.
+        ends_cleanly: whether the last page held some SKUs, and fewer than were asked for.
     """
 
     rows: pl.DataFrame
-    ends_full: bool
+    ends_cleanly: bool
 
 
 def fetch_skus(session: Session, *, services: Sequence[str], page_size: int, progress: Progress) -> pl.DataFrame:
@@ -103,7 +103,7 @@ def list_service(session: Session, *, service: str, currency: str, page_size: in
         if not following:
             if not seen:
                 raise _not_whole("it is empty", where)
-            return Listing(skus_frame(rows), ends_full=len(page.skus) >= page_size)
+            return Listing(skus_frame(rows), ends_cleanly=0 < len(page.skus) < page_size)
         if following == token:
             raise _not_whole("the page token repeats itself", where)
         token = following
@@ -172,11 +172,11 @@ def merge_currencies(usd: Listing, gbp: Listing, *, where: str) -> pl.DataFrame:
     """
     usd_ids, gbp_ids = set(usd.rows["sku_id"]), set(gbp.rows["sku_id"])
     different = len(usd_ids ^ gbp_ids)
-    allowed = 0 if usd.ends_full or gbp.ends_full else MAX_LISTING_DIFFERENCE * len(usd_ids | gbp_ids)
+    allowed = MAX_LISTING_DIFFERENCE * len(usd_ids | gbp_ids) if usd.ends_cleanly and gbp.ends_cleanly else 0
     if different > allowed:
         raise _not_whole(f"{different} SKUs stand in only one of the USD and GBP listings", where)
-    if usd.ends_full and gbp.ends_full:
-        raise _not_whole("its last page is full yet names no next page", where)
+    if not usd.ends_cleanly and not gbp.ends_cleanly:
+        raise _not_whole("its last page is full or empty yet names no next page", where)
     pounds = gbp.rows.select(
         "sku_id",
         "tier_start",

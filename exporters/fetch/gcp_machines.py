@@ -65,6 +65,15 @@ class Machines:
         return frozenset(self.offerings["region"].unique())
 
 
+def read_machines(
+    budget: Budget, *, endpoint: str, project: str | None, first_wait: float, progress: Progress
+) -> Machines:
+    """This will return the machine types that the project sees, or the packaged ones if there is no project."""
+    if project is None:
+        return packaged_machines()
+    return fetch_machines(budget, endpoint=endpoint, project=project, first_wait=first_wait, progress=progress)
+
+
 def packaged_machines() -> Machines:
     """This will return the packaged shapes and offerings."""
     return Machines(
@@ -112,7 +121,10 @@ def fetch_machines(budget: Budget, *, endpoint: str, project: str, first_wait: f
     token, pages = "", 0
     while True:
         page = _page(session, budget, endpoint=endpoint, project=project, token=token, first_wait=first_wait)
-        rows.extend(_machine_rows(page.get("items", {})))
+        try:
+            rows.extend(_machine_rows(page.get("items", {})))
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise _not_whole(f"a machine type cannot be read ({error!r})", endpoint) from error
         pages += 1
         progress("gcp machine types", done=pages, total=None)
         token = page.get("nextPageToken", "")
@@ -184,15 +196,15 @@ def _machine_rows(items: Mapping[str, Any]) -> Iterable[dict[str, Any]]:
     for scope, held in items.items():
         region = scope.removeprefix("zones/").rpartition("-")[0]
         for machine in held.get("machineTypes", ()):
-            gpu: Mapping[str, Any] = next(iter(machine.get("accelerators", ())), {})
+            gpus = machine.get("accelerators", ())
             arm = machine.get("architecture") == "ARM64"
             yield {
                 "region": region,
                 "instance_type": machine["name"],
                 "vcpus": float(machine["guestCpus"]),
                 "memory_gib": machine["memoryMb"] / MIB_PER_GIB,
-                "gpu_type": gpu.get("guestAcceleratorType", ""),
-                "gpus": float(gpu.get("guestAcceleratorCount", 0)),
+                "gpu_type": "+".join(gpu["guestAcceleratorType"] for gpu in gpus),
+                "gpus": float(sum(gpu["guestAcceleratorCount"] for gpu in gpus)),
                 "architecture": (Architecture.ARM64 if arm else Architecture.AMD64).value,
                 "bundles_local_ssd": "bundledLocalSsds" in machine or "lssd" in machine["name"],
             }
@@ -228,7 +240,9 @@ def _page(
         )
         if response.status_code != 200:
             raise api_errors.from_http_response(response)  # type: ignore[no-untyped-call]
-        page: Mapping[str, Any] = response.json()
+        page = response.json()
+        if not isinstance(page, dict):
+            raise _not_whole("the answer is JSON but no list of machine types", where)
         return page
 
     with as_source_errors(where):

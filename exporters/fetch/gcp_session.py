@@ -202,7 +202,7 @@ def as_source_errors(where: str) -> Iterator[None]:
         raise TerminalSourceError(
             f"the API refused ({_brief(error)})",
             where=where,
-            next_step="Check the API key or credentials, and that the API is enabled in their project.",
+            next_step="Check the credentials, that the API is enabled in their project, and the sources.gcp settings.",
         ) from error
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -32,6 +33,7 @@ class Failure:
         headers: extra headers.
         cut: bytes of the body after which the connection is closed.
         retry_seconds: the pause in google.rpc.RetryInfo.
+        delay_seconds: how long the answer takes.
     """
 
     status: int = 429
@@ -39,6 +41,7 @@ class Failure:
     headers: dict[str, str] = field(default_factory=dict)
     cut: int | None = None
     retry_seconds: float | None = None
+    delay_seconds: float = 0.0
 
 
 def sku(
@@ -168,6 +171,7 @@ class RestServer:
                 self._answer(Failure(200, json.dumps(body).encode(), {"Content-Type": "application/json"}))
 
             def _answer(self, answer: Failure) -> None:
+                time.sleep(answer.delay_seconds)
                 self.send_response(answer.status)
                 for name, value in {"Content-Length": str(len(answer.body)), **answer.headers}.items():
                     self.send_header(name, value)
@@ -196,8 +200,12 @@ class RestServer:
 
 def grpc_error(failure: Failure) -> status_pb2.Status:
     """The failure as google.rpc.Status."""
-    code = code_pb2.RESOURCE_EXHAUSTED if failure.status == 429 else code_pb2.UNAUTHENTICATED
-    status = status_pb2.Status(code=code, message="refused")
+    codes = {
+        401: code_pb2.UNAUTHENTICATED,
+        429: code_pb2.RESOURCE_EXHAUSTED,
+        503: code_pb2.UNAVAILABLE,
+    }
+    status = status_pb2.Status(code=codes[failure.status], message="refused")
     if failure.retry_seconds is not None:
         info = error_details_pb2.RetryInfo()
         info.retry_delay.FromNanoseconds(int(failure.retry_seconds * 1e9))

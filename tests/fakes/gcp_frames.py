@@ -26,7 +26,7 @@ def listing(skus: Sequence[Sku], currency: str) -> Listing:
         for item in skus
         if (row := item(currency)) is not None
     ]
-    return Listing(skus_frame([row for message in messages for row in sku_rows(message)]), ends_full=False)
+    return Listing(skus_frame([row for message in messages for row in sku_rows(message)]), ends_cleanly=True)
 
 
 def fetched(

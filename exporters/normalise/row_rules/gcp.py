@@ -22,7 +22,7 @@ import dataframely as dy
 import polars as pl
 
 from exporters.core.errors import IntegrityError
-from exporters.core.frames import OFFER_KEY, ListPrice, Shape
+from exporters.core.frames import OFFER_KEY, ListPrice, Reject, Shape
 from exporters.core.money import NATIVE
 from exporters.core.words import ANY_REGION, NO_ZONE, CapacityType, OperatingSystem, RejectReason
 from exporters.fetch.contract import Fetched
@@ -55,7 +55,6 @@ def choose(fetched: Fetched, filters: Filters) -> Chosen:
     composed = compose(known, parts.prices)
     _refuse_empty_regions(composed, regions)
     chosen = _filtered(composed, filters, wanted)
-    missing = chosen.filter(pl.col("price").is_null())
     traffic = egress(skus, regions=regions)
     prices = _list_prices(chosen.filter(pl.col("price").is_not_null()), filters)
     return Chosen(
@@ -63,21 +62,7 @@ def choose(fetched: Fetched, filters: Filters) -> Chosen:
         shapes=_shapes(known, prices),
         egress=traffic.prices,
         rejects=merge_rejects(
-            parts.rejects,
-            traffic.rejects,
-            count_rejects(
-                machines.filter(pl.col("reason").is_not_null()),
-                reason=pl.col("reason"),
-                example=pl.col("instance_type"),
-                region=pl.col("region"),
-            ),
-            count_rejects(
-                missing,
-                reason=pl.lit(RejectReason.MISSING_COMPONENT.value),
-                example=pl.concat_str("instance_type", pl.lit(" "), "capacity_type", pl.lit(": no "), "lacking"),
-                region=pl.col("region"),
-            ),
-            _skipped(fetched),
+            parts.rejects, traffic.rejects, _unpriceable(machines), _incomplete(chosen), _skipped(fetched)
         ),
     )
 
@@ -174,7 +159,25 @@ def _shapes(machines: pl.DataFrame, prices: pl.DataFrame) -> dy.DataFrame[Shape]
     return Shape.validate(rows.select(Shape.column_names()).sort("instance_type"), cast=True)
 
 
-def _skipped(fetched: Fetched) -> pl.DataFrame:
+def _unpriceable(machines: pl.DataFrame) -> dy.DataFrame[Reject]:
+    return count_rejects(
+        machines.filter(pl.col("reason").is_not_null()),
+        reason=pl.col("reason"),
+        example=pl.col("instance_type"),
+        region=pl.col("region"),
+    )
+
+
+def _incomplete(offers: pl.DataFrame) -> dy.DataFrame[Reject]:
+    return count_rejects(
+        offers.filter(pl.col("price").is_null()),
+        reason=pl.lit(RejectReason.MISSING_COMPONENT.value),
+        example=pl.concat_str("instance_type", pl.lit(" "), "capacity_type", pl.lit(": no "), "lacking"),
+        region=pl.col("region"),
+    )
+
+
+def _skipped(fetched: Fetched) -> dy.DataFrame[Reject]:
     rows = pl.DataFrame(
         [(item.region, item.why) for item in fetched.skipped],
         schema={"region": pl.String, "why": pl.String},

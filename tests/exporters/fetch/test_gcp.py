@@ -14,10 +14,13 @@ from typing import Any
 
 import polars as pl
 import pytest
+from google.api_core.exceptions import NotFound
+from google.auth.exceptions import RefreshError, TransportError
 
 from exporters.core.errors import IntegrityError, SettingsError, TerminalSourceError, TransientSourceError
 from exporters.fetch.contract import Fetched, FetchRequest
 from exporters.fetch.gcp import SOURCE, GcpSettings, check, fetch
+from exporters.fetch.gcp_session import as_source_errors
 from exporters.normalise.chosen import Filters
 from exporters.normalise.row_rules.gcp import choose
 from tests.fakes.gcp import Failure, GrpcServer, RestServer, sku
@@ -119,9 +122,10 @@ def test_a_sku_that_only_the_dollar_list_has_gets_no_pounds(refresh):
     assert got.filter(pl.col("gbp_price").is_null())["sku_id"].to_list() == ["NEW"]
 
 
-def test_a_throttled_second_page_is_asked_again_and_nothing_is_lost(either, refresh):
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_second_page_that_fails_once_is_asked_again_and_nothing_is_lost(either, refresh, status):
     server, transport = either
-    server.pages.failures[2] = Failure(429)
+    server.pages.failures[2] = Failure(status)
     got = skus(fetch(settings(server.url, transport=transport), refresh()))
     assert got["sku_id"].n_unique() == len(catalogue())
     assert server.pages.asked[1]["pageToken"] == server.pages.asked[2]["pageToken"] == "8"
@@ -172,6 +176,14 @@ def test_connections_that_are_always_cut_are_a_transient_error(rest, refresh):
         fetch(settings(rest.url), refresh(seconds=0.5))
 
 
+def test_a_server_that_hangs_does_not_hold_the_refresh_beyond_its_deadline(rest, refresh):
+    rest.pages.fail_always = Failure(200, b"{}", delay_seconds=1.0)
+    started = time.monotonic()
+    with pytest.raises(TransientSourceError):
+        fetch(settings(rest.url), refresh(seconds=0.3))
+    assert time.monotonic() - started < 1
+
+
 @pytest.mark.parametrize("body", [HTML, b'{"skus": [{"skuId": "N2-LO', b"\xff\xfe\x00"])
 def test_a_page_that_is_not_whole_json_is_an_integrity_error(rest, refresh, body):
     rest.pages.failures[3] = Failure(200, body)
@@ -188,6 +200,21 @@ def test_a_next_page_that_is_lost_in_one_currency_is_an_integrity_error(rest, re
 def test_a_catalogue_that_fills_its_last_page_is_whole_if_both_listings_hold_the_same(refresh):
     with RestServer([sku(f"S{i}", "Something", "1") for i in range(14)]) as server:
         assert skus(fetch(settings(server.url, page_size=7), refresh())).height == 14
+
+
+@pytest.mark.parametrize("body", [b"{}", b"[]"])
+def test_an_empty_answer_in_the_middle_is_not_the_end_of_the_catalogue(rest, refresh, body):
+    rest.pages.failures[3] = Failure(200, body)
+    with pytest.raises(IntegrityError, match="only one of the USD and GBP listings"):
+        fetch(settings(rest.url), refresh())
+
+
+def test_empty_answers_in_both_currencies_are_an_integrity_error(refresh):
+    rows = [sku(f"S{i}", "Something", "1") for i in range(20)]
+    with RestServer(rows) as server:
+        server.pages.failures.update({2: Failure(200, b"{}"), 4: Failure(200, b"{}")})
+        with pytest.raises(IntegrityError, match="stand in only one"):
+            fetch(settings(server.url, page_size=8), refresh())
 
 
 def test_two_listings_that_both_end_on_a_full_page_are_an_integrity_error(refresh):
@@ -312,6 +339,21 @@ def test_check_tells_missing_credentials(refresh, monkeypatch, tmp_path):
     monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(tmp_path / "missing.json"))
     (only,) = check(settings("https://cloudbilling.invalid"), refresh())
     assert (only.subject, only.state) == ("credentials", "failed")
+
+
+@pytest.mark.parametrize(
+    ("raised", "error", "step"),
+    [
+        (RefreshError("invalid_grant: Token has been expired or revoked"), TerminalSourceError, "gcloud auth"),
+        (TransportError("cannot reach the token server"), TransientSourceError, "tried again"),
+        (NotFound("no such service"), TerminalSourceError, "sources.gcp settings"),
+    ],
+)
+def test_what_the_sdk_raises_becomes_an_error_with_a_next_step(raised, error, step):
+    with pytest.raises(error, match="somewhere") as caught, as_source_errors("somewhere"):
+        raise raised
+    assert step in caught.value.next_step
+    assert str(raised).split(":")[0] in str(caught.value)
 
 
 def test_without_the_sdk_the_module_imports_and_names_the_extra():

@@ -119,6 +119,13 @@ def test_a_login_page_instead_of_json_is_an_integrity_error(server):
         read(server)
 
 
+@pytest.mark.parametrize("body", [b"[]", b'{"items": {"zones/europe-west2-a": {"machineTypes": [{"name": "x"}]}}}'])
+def test_json_that_is_no_list_of_machine_types_is_an_integrity_error(server, body):
+    server.pages.failures[1] = Failure(200, body)
+    with pytest.raises(IntegrityError, match="not whole"):
+        read(server)
+
+
 def test_a_project_that_may_not_be_read_is_a_terminal_error_and_check_says_so(server):
     server.pages.fail_always = Failure(
         403, b'{"error": {"code": 403, "message": "Required compute.machineTypes.list", "status": "PERMISSION_DENIED"}}'
