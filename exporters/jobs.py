@@ -41,7 +41,13 @@ def scheduler_for(
     )
     now = refresher.clock.now()
 
-    _every(scheduler, "fx", refresher.settings.fx.refresh_minutes, partial(_rates_job, refresher, publish), first=now)
+    _every(
+        scheduler,
+        "fx",
+        refresher.settings.sources.fx.refresh_minutes,
+        partial(_rates_job, refresher, publish),
+        first=now,
+    )
     for source in sources:
         minutes = refresher.settings.sources.of(source.name).refresh_minutes
         _every(scheduler, source.name, minutes, partial(_source_job, refresher, source, publish), first=now)

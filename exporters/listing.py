@@ -11,6 +11,7 @@ import polars as pl
 from exporters.core.focus import offers_as_focus
 from exporters.core.frames import OFFER_KEY
 from exporters.fetch.contract import Finding, Source
+from exporters.fetch.ecb import check_rates
 from exporters.refresh import Refresher
 
 
@@ -65,20 +66,12 @@ def prices_table(offers: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 
 def checks_table(chosen: Sequence[Source], refresher: Refresher, *, scratch: Path) -> pl.DataFrame:
-    """This will ask each source to look at its credentials, permissions and reach; one row a finding."""
-    rows = [
-        {
-            "source": source.name,
-            "subject": finding.subject,
-            "state": finding.state,
-            "detail": finding.detail,
-            "next_step": finding.next_step,
-        }
-        for source in chosen
-        for finding in _findings(source, refresher, scratch)
-    ]
+    """This will look at the rates, and ask each source to look at its credentials, permissions and reach."""
+    found = [("fx", finding) for finding in check_rates(refresher.settings.sources.fx, refresher.clock.now())]
+    found += [(source.name, finding) for source in chosen for finding in _findings(source, refresher, scratch)]
     columns = ("source", "subject", "state", "detail", "next_step")
-    return pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.String))
+    rows = [(name, item.subject, item.state, item.detail, item.next_step) for name, item in found]
+    return pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.String), orient="row")
 
 
 def _findings(source: Source, refresher: Refresher, scratch: Path) -> tuple[Finding, ...]:

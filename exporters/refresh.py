@@ -197,14 +197,15 @@ class Refresher:
 
     def _fx_snapshot(self) -> Snapshot:
         now = self.clock.now()
-        rates = ecb.fetch_rates(self.settings.fx, now)
-        manifest = Manifest(
-            source=FX_SOURCE, taken_at=now, origin=Origin.LIVE, max_age_hours=self.settings.fx.max_age_hours
-        )
+        section = self.settings.sources.fx
+        last = last_snapshot(self.shelf, FX_SOURCE)
+        rates = ecb.fetch_rates(section, now, last=last.fx if last is not None else None)
+        manifest = Manifest(source=FX_SOURCE, taken_at=now, origin=Origin.LIVE, max_age_hours=section.max_age_hours)
         return Snapshot(manifest=manifest, fx=rates)
 
     def _packaged_fx(self) -> Snapshot:
-        rates = ecb.packaged_rates(self.settings.fx.currencies, self.clock.now())
+        packaged = self.settings.sources.fx.model_copy(update={"source": "packaged"})
+        rates = ecb.fetch_rates(packaged, self.clock.now())
         dated = min(rates["rate_date"])
         taken_at = datetime.combine(dated, datetime.min.time(), tzinfo=UTC)
         manifest = Manifest(source=FX_SOURCE, taken_at=taken_at, origin=Origin.PACKAGED, max_age_hours=None)

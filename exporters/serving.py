@@ -8,13 +8,16 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Final
 
+import polars as pl
 import structlog
 import yaml
 
 from exporters.core.clock import Clock, SystemClock
 from exporters.core.errors import TuppenceError
+from exporters.core.geography import regions
 from exporters.core.output import stderr
 from exporters.core.web.serving import Address, serve
+from exporters.fetch.onprem import site_regions
 from exporters.jobs import Scheduler, next_runs, scheduler_for
 from exporters.publish.health import Health
 from exporters.publish.http import Exporter, create_app
@@ -52,7 +55,11 @@ class ExporterService:
         self._clock = clock or SystemClock()
         self._shelf = open_shelf(settings.store.url)
         self._health = Health(self._clock)
-        self._published = PublishedPrices(self._health, max_series=settings.exporter_web.max_series)
+        self._published = PublishedPrices(
+            self._health,
+            max_series=settings.exporter_web.max_series,
+            regions=pl.concat([regions(), site_regions(settings.sources.onprem)], how="diagonal"),
+        )
         self._reloading = threading.Lock()
         self._scheduler: Scheduler | None = None
 

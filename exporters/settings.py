@@ -1,6 +1,6 @@
 """Settings of the exporter: which sources, what to let through, where snapshots lie, how to serve.
 
-The sections `sources`, `fx`, `filters`, `packaged`, `store` and `exporter_web` of the settings file.
+The sections `sources`, `filters`, `packaged`, `store` and `exporter_web` of the settings file.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ from exporters.normalise.chosen import Filters
 
 
 class SourcesSettings(Section):
-    """One section a source."""
+    """One section a source, and the exchange rates."""
 
+    fx: FxSettings = FxSettings()
     aws: AwsSettings = AwsSettings()
     gcp: GcpSettings = GcpSettings()
     azure: AzureSettings = AzureSettings()
@@ -88,7 +89,6 @@ class ExporterSettings(Section):
     """All sections of the exporter."""
 
     sources: SourcesSettings = SourcesSettings()
-    fx: FxSettings = FxSettings()
     filters: FilterSettings = FilterSettings()
     packaged: PackagedSettings = PackagedSettings()
     store: StoreSettings = StoreSettings()

@@ -87,7 +87,7 @@ def fetch_rates(settings: FxSettings, now: datetime, *, last: pl.DataFrame | Non
     Currencies with a contract rate are not asked for elsewhere; when none is left nothing is called.
 
     Args:
-        settings: section `fx`.
+        settings: section `sources.fx`.
         now: the moment of the refresh (UTC).
         last: the last good table; older dates than its own are refused.
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Protocol
 from urllib.parse import quote, urlsplit
 
-import httpx2
 import obstore
 from obstore.exceptions import BaseError
 from obstore.store import LocalStore, ObjectStore, from_url
@@ -90,18 +89,19 @@ class ObjectShelf:
 class HttpShelf:
     """Another exporter's ``/snapshots/``; read only."""
 
-    def __init__(self, url: str, session: httpx2.Client | None = None) -> None:
+    def __init__(self, url: str) -> None:
         self._url = http.checked_endpoint(url, setting="prices.url")
-        self._session = session or http.client()
 
     def keys(self, prefix: str) -> list[str]:
         """This will return all keys under a prefix, sorted."""
-        answer = http.get(self._session, f"{self._url}/", params={"prefix": prefix})
+        with http.client() as session:
+            answer = http.get(session, f"{self._url}/", params={"prefix": prefix})
         return sorted(str(key) for key in answer.json()["keys"])
 
     def get(self, key: str) -> bytes:
         """This will return the content of a key."""
-        return http.get(self._session, f"{self._url}/{quote(key)}").content
+        with http.client() as session:
+            return http.get(session, f"{self._url}/{quote(key)}").content
 
 
 def open_shelf(url: str) -> Shelf:

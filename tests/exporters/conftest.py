@@ -39,7 +39,10 @@ def book_settings(tmp_path: Path) -> ExporterSettings:
     """Settings with one enabled source, the book at book.csv, and a store beside it."""
     return ExporterSettings.model_validate(
         {
-            "sources": {"book": {"enabled": True, "files": [str(tmp_path / "book.csv")]}},
+            "sources": {
+                "book": {"enabled": True, "files": [str(tmp_path / "book.csv")]},
+                "fx": {"source": "packaged"},
+            },
             "store": {"url": str(tmp_path / "store")},
             "packaged": {"enabled": False},
         }

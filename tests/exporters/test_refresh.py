@@ -160,7 +160,7 @@ def test_packaged_rates_are_dated_by_their_own_day(book_settings: ExporterSettin
 
 def test_rates_that_cannot_be_fetched_leave_those_on_the_shelf(book_settings: ExporterSettings) -> None:
     document = book_settings.model_dump(mode="json")
-    document["fx"] = {"ecb_endpoint": "http://127.0.0.1:9", "deadline_seconds": 10}
+    document["sources"]["fx"] = {"ecb_endpoint": "http://127.0.0.1:9", "deadline_seconds": 10}
     run = refresher(ExporterSettings.model_validate(document))
     run.seed()
 

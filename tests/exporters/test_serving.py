@@ -1,0 +1,146 @@
+"""The exporter as a user runs it: started, scraped, reloaded, read by another process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import httpx2
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from exporters.core.clock import FixedClock
+from exporters.core.errors import SettingsError
+from exporters.core.web.serving import serving
+from exporters.fetch.registry import SOURCES
+from exporters.publish.http import create_app
+from exporters.refresh import Refresher
+from exporters.serving import ExporterService
+from exporters.settings import ExporterSettings
+from exporters.store.read import current_prices
+from exporters.store.shelf import open_readable
+from tests.exporters.conftest import book_row
+from tests.servers.prometheus import wait_until
+
+WriteBook = Callable[..., Path]
+GPU_PRICE = 'tuppence_price_gbp_per_gpu_hour{provider="hyperion"'
+
+
+@contextmanager
+def running(settings: ExporterSettings, load: Callable[[], ExporterSettings] | None = None) -> Iterator[httpx2.Client]:
+    """The service on a free port; yields a client for it."""
+    service = ExporterService(settings, load=load or (lambda: settings))
+    service.start()
+    try:
+        with serving(create_app(service.app())) as address, httpx2.Client(base_url=address.url, timeout=10) as client:
+            yield client
+    finally:
+        service.stop()
+
+
+def scraped(client: httpx2.Client) -> str:
+    return client.get("/metrics").text
+
+
+def test_a_source_is_fetched_at_the_start_and_served(book_settings: ExporterSettings, write_book: WriteBook) -> None:
+    write_book(book_row(price="1.20"))
+    with running(book_settings) as client:
+        wait_until(lambda: GPU_PRICE in scraped(client), seconds=20, otherwise=lambda: scraped(client))
+        assert client.get("/-/ready").status_code == 200
+        assert 'tuppence_exporter_refresh_success{source="book"} 1.0' in scraped(client)
+
+
+def test_with_no_account_the_packaged_book_is_served_and_labelled(book_settings: ExporterSettings) -> None:
+    document = book_settings.model_dump(mode="json") | {"packaged": {}, "sources": {"fx": {"source": "packaged"}}}
+    with running(ExporterSettings.model_validate(document)) as client:
+        families = {family.name: family.samples for family in text_string_to_metric_families(scraped(client))}
+    origins = {
+        (sample.labels["source"], sample.labels["origin"]): sample.value
+        for sample in families["tuppence_exporter_price_origin_info"]
+    }
+    assert origins[("aws", "packaged")] == 1.0
+    assert any(
+        sample.labels["instance_type"] == "m5.large" for sample in families["tuppence_price_gbp_per_instance_hour"]
+    )
+
+
+def test_wrong_settings_at_a_reload_change_nothing_and_show(
+    book_settings: ExporterSettings, write_book: WriteBook
+) -> None:
+    write_book(book_row())
+
+    def broken() -> ExporterSettings:
+        raise SettingsError("line 3: colour: this key is not known", where="tuppence.yaml", next_step="Mend it.")
+
+    with running(book_settings, load=broken) as client:
+        wait_until(lambda: GPU_PRICE in scraped(client), seconds=20, otherwise=lambda: scraped(client))
+        answer = client.post("/-/reload")
+        assert answer.status_code == 500
+        assert "line 3" in answer.text
+        assert "tuppence_exporter_config_last_reload_successful 0.0" in scraped(client)
+        assert GPU_PRICE in scraped(client)
+
+
+def test_a_reload_takes_new_settings(book_settings: ExporterSettings, write_book: WriteBook, tmp_path: Path) -> None:
+    write_book(book_row())
+    other = tmp_path / "other.csv"
+    other.write_text((tmp_path / "book.csv").read_text().replace("hyperion", "oxbow"))
+    document = book_settings.model_dump(mode="json")
+    document["sources"]["book"]["files"] = [str(other)]
+    with running(book_settings, load=lambda: ExporterSettings.model_validate(document)) as client:
+        wait_until(lambda: GPU_PRICE in scraped(client), seconds=20, otherwise=lambda: scraped(client))
+        assert client.post("/-/reload").status_code == 200
+        wait_until(lambda: 'provider="oxbow"' in scraped(client), seconds=20, otherwise=lambda: scraped(client))
+        assert 'provider="hyperion"' not in scraped(client)
+
+
+def test_the_settings_page_shows_no_password(book_settings: ExporterSettings) -> None:
+    document = book_settings.model_dump(mode="json")
+    document["sources"]["fx"] = {"ecb_endpoint": "https://user:hunter2@rates.example"}
+    service = ExporterService(ExporterSettings.model_validate(document), load=ExporterSettings, fetch=False)
+    text = service.app().settings_text()
+    assert "rates.example" in text
+    assert "hunter2" not in text
+
+
+def test_another_process_reads_the_same_prices_over_http(
+    book_settings: ExporterSettings, write_book: WriteBook
+) -> None:
+    write_book(book_row(price="1.20"))
+    with running(book_settings) as client:
+        wait_until(lambda: GPU_PRICE in scraped(client), seconds=20, otherwise=lambda: scraped(client))
+        shelf = open_readable(str(client.base_url.join("/snapshots")))
+        offers = current_prices(shelf, now=datetime.now(UTC)).offers
+    assert offers["gbp_per_hour"].to_list() == [1.20]
+
+
+def test_a_start_with_too_many_series_is_refused_and_says_what_to_tighten(book_settings: ExporterSettings) -> None:
+    document = book_settings.model_dump(mode="json")
+    document |= {"packaged": {}, "exporter_web": {"max_series": 10}}
+    service = ExporterService(ExporterSettings.model_validate(document), load=ExporterSettings, fetch=False)
+    with pytest.raises(SettingsError, match="limit is 10"):
+        service.start()
+
+
+def test_series_stop_when_their_snapshot_grows_too_old(book_settings: ExporterSettings, write_book: WriteBook) -> None:
+    write_book(book_row())
+    now = datetime.now(UTC)
+    service = ExporterService(book_settings, load=ExporterSettings, fetch=False, clock=FixedClock(now))
+    book = next(source for source in SOURCES if source.name == "book")
+    app = service.app()
+    refresher = Refresher(
+        settings=book_settings, shelf=app.shelf, clock=FixedClock(now - timedelta(hours=47)), log=app.health
+    )  # type: ignore[arg-type]
+    refresher.refresh(book)
+    service.start()
+    served = app.published.current
+    assert served is not None
+    assert served.prices.offers.height == 1
+
+    assert app.published.expire(now + timedelta(hours=2))
+
+    served = app.published.current
+    assert served is not None
+    assert served.prices.offers.is_empty()
