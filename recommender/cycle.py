@@ -134,8 +134,12 @@ def _judged(here: _Here, question: Question, quotas: dy.DataFrame[Quota], moves:
     moving_state = bare.filter(pl.col("state_gib") > 0).select("w", "state_gib")
     state = state_cost(moving_state, here.flows, here.sites, regions, question.prices.egress)
     costs = with_move(priced(candidates(bare, here.fleet), egress_cost(here.lines), policy), state, policy)
+    observed = here.workloads.filter(pl.col("coverage_ratio") >= question.min_coverage_ratio)
     limited = with_capacity(
-        costs, free_in_pools(here.fleet, here.workloads), free_in_quotas(quotas, here.workloads)
+        costs,
+        free_in_pools(here.fleet, here.workloads),
+        free_in_quotas(quotas, here.workloads),
+        observed.select(to_cluster="from_cluster"),
     ).join(now, on="w", how="left", maintain_order="left")
     legal = judge(with_history(with_saving(limited), moves, at=question.at), CONSTRAINTS, into="refused")
     return _guarded(legal, question)

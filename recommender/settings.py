@@ -73,7 +73,7 @@ class PoolSettings(Section):
     instance_types: tuple[str, ...] = Field(min_length=1, description="Machine types it may use.")
     nodes_min: int = Field(default=0, ge=0, description="Nodes it keeps in any case.")
     nodes_max: int | None = Field(
-        default=None, ge=0, description="Most nodes it may have; owned pools: the nodes there are."
+        default=None, ge=0, description="Most nodes it may have; owned and committed pools: the nodes that are paid for."
     )
 
 

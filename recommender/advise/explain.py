@@ -19,6 +19,8 @@ def title(kind: Kind, target: Target, recommended: PricedPlace) -> str:
     name = f"{target.namespace}/{target.workload}"
     if kind is Kind.PURCHASE_OPTION:
         return f"Run {name} on {recommended.capacity_type} in pool {recommended.pool} of {recommended.cluster}"
+    if target.cluster == recommended.cluster:
+        return f"Move {name} to pool {recommended.pool} of {recommended.cluster}"
     return f"Move {name} from {target.cluster} to {recommended.cluster}, pool {recommended.pool}"
 
 
@@ -51,7 +53,8 @@ def explanation(
     )
     lines.extend(_owned(side) for side in (current, recommended) if side.full_gbp_per_hour != side.gbp_per_hour)
     if one_off.payback_hours is not None:
-        lines.append(f"Moving costs {pounds(one_off.total_gbp)} once, back after {one_off.payback_hours:,.1f} hours.")
+        back = "within the hour" if one_off.payback_hours <= 1 else f"after {one_off.payback_hours:,.1f} hours"
+        lines.append(f"Moving costs {pounds(one_off.total_gbp)} once, which comes back {back}.")
     lines.extend(_cost_of_rule(one) for one in refused if one.rule_costs_gbp_per_month)
     return tuple(lines)
 

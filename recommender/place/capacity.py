@@ -76,14 +76,25 @@ def free_in_quotas(quotas: dy.DataFrame[Quota], running: pl.DataFrame) -> pl.Dat
     )
 
 
-def with_capacity(pairs: pl.DataFrame, in_pools: pl.DataFrame, in_quotas: pl.DataFrame) -> pl.DataFrame:
-    """This will put free capacity beside each pair, and what it would take of it."""
+def with_capacity(
+    pairs: pl.DataFrame, in_pools: pl.DataFrame, in_quotas: pl.DataFrame, observed: pl.DataFrame
+) -> pl.DataFrame:
+    """This will put free capacity beside each pair, and what it would take of it.
+
+    Args:
+        pairs: from place.candidates, with nodes_needed.
+        in_pools: from free_in_pools.
+        in_quotas: from free_in_quotas.
+        observed: to_cluster of the clusters that were observed well enough for their use to be known.
+    """
     return (
         pairs.join(in_pools, on=["to_cluster", "to_pool"], how="left", maintain_order="left")
         .join(in_quotas, on="to_cluster", how="left", maintain_order="left")
         .with_columns(
             needs_quota_vcpus=pl.col("nodes_needed") * pl.col("to_vcpus"),
             needs_quota_gpus=pl.col("nodes_needed") * pl.col("to_gpus"),
+            to_observed=pl.col("to_cluster").is_in(observed["to_cluster"].unique().to_list()),
+            to_has_quota=pl.any_horizontal(pl.col(f"quota_{name}").is_not_null() for name in _QUOTAS),
         )
     )
 

@@ -7,6 +7,7 @@ EEA) 0.02 and 0.003; onprem-lon (own racks, GB) in full 0.01 and 0.002, marginal
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from functools import cache
 from typing import Any
 
 import dataframely as dy
@@ -72,7 +73,7 @@ def standard_offers() -> list[dy.DataFrame[Offer]]:
 
 
 def standard_rates() -> list[dy.DataFrame[EgressRate]]:
-    """This will return internet rates of 0.08 (AWS, after 100 free GiB), 0.10 (GCP), and none to pay on the own line."""
+    """This will return internet rates: AWS 0.08 after 100 free GiB, GCP 0.10, nothing on the own line."""
     in_pounds = {"currency": "GBP", "gbp_per_unit": 1.0}
     return [
         egress_rate(price_per_gib="0", gbp_per_gib=0.0, **in_pounds),
@@ -95,10 +96,24 @@ def prices(
     offers: list[dy.DataFrame[Offer]] | None = None, rates: list[dy.DataFrame[EgressRate]] | None = None
 ) -> Prices:
     """This will return prices as the store combines them, one snapshot a source."""
+    if offers is None and rates is None:
+        return standard_prices()
     all_offers = pl.concat([Offer.create_empty(), *(standard_offers() if offers is None else offers)])
     all_rates = pl.concat([EgressRate.create_empty(), *(standard_rates() if rates is None else rates)])
     sources = sorted({*all_offers["source"], *all_rates["source"]})
     return combine([_snapshot(source, all_offers, all_rates) for source in sources] + [fx_snapshot()], now=NOON)
+
+
+@cache
+def standard_prices() -> Prices:
+    """This will return the prices of the standard fleet."""
+    return prices(standard_offers(), standard_rates())
+
+
+@cache
+def standard_pools() -> dy.DataFrame[Pool]:
+    """This will return the four pools."""
+    return pools(*FLEET)
 
 
 def fx_snapshot() -> Snapshot:
@@ -140,8 +155,8 @@ FLEET = (GENERAL, SPOT, BELGIUM, METAL)
 
 
 def pools(*rows: dict[str, Any]) -> dy.DataFrame[Pool]:
-    """This will return a fleet; default: the four pools."""
-    return Pool.validate(pl.DataFrame(list(rows or FLEET), schema=Pool.create_empty().schema))
+    """This will return a fleet of the given rows."""
+    return Pool.validate(pl.DataFrame(list(rows), schema=Pool.create_empty().schema))
 
 
 def workload(name: str = "web", **changes: Any) -> dict[str, Any]:
@@ -240,13 +255,23 @@ def policy(**changes: Any) -> Policy:
     return Policy.model_validate({"classes": CLASSES} | changes)
 
 
+def node_agents() -> list[dict[str, Any]]:
+    """This will return a system pod of each other cluster: it shows that the cluster is observed, and takes nothing."""
+    idle = {"vcpu_request_mean": 0.001, "memory_gib_request_mean": 0.001, "is_system": True}
+    at = {
+        "onprem-lon": {"pool": "metal", "instance_type": "r760", "capacity_type": "owned"},
+        "gke-bel": {"pool": "general", "instance_type": "n2-standard-4"},
+    }
+    return [workload("node-agent", cluster=cluster, **idle, **place) for cluster, place in at.items()]
+
+
 def plan(*rows: dict[str, Any], **changes: Any) -> Plan:
     """This will evaluate the given workloads on the standard fleet, unless changed."""
     inputs: dict[str, Any] = {
         "prices": prices(),
-        "workloads": workloads(*rows),
+        "workloads": workloads(*rows, *node_agents()),
         "flows": flows(),
-        "pools": pools(),
+        "pools": standard_pools(),
         "policy": policy(),
         "at": NOON,
         "usage_window": WEEK,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from recommender.place.constraints import (
     architecture,
     capacity,
+    cluster_observed,
     gang,
     gpu_model,
     interruption,
@@ -28,6 +29,7 @@ CONSTRAINTS: tuple[Rule, ...] = (
     architecture.RULE,
     gpu_model.RULE,
     machine_size.RULE,
+    cluster_observed.RULE,
     gang.RULE,
     price_cap.RULE,
     capacity.RULE,
