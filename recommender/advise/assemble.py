@@ -7,13 +7,25 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from exporters.core.money import GBP
+from exporters.store.read import Prices
 from exporters.store.snapshot import Manifest
 from recommender.advise.build import DIGITS, Builder, id_of
 from recommender.advise.decision import Decision, Question
 from recommender.advise.evidence import FlowFinder, PriceFinder
 from recommender.advise.gaps import gaps
 from recommender.advise.identity import frame_sha256, model_sha256
-from recommender.advise.plan import Breach, Inputs, Placement, Plan, SnapshotUsed, UsageWindow, WorkloadRefusal
+from recommender.advise.owned import owned_pools
+from recommender.advise.plan import (
+    Breach,
+    Inputs,
+    Placement,
+    Plan,
+    RateUsed,
+    SnapshotUsed,
+    UsageWindow,
+    WorkloadRefusal,
+)
 from recommender.advise.rank import ranked
 from recommender.advise.record import Recommendation
 from recommender.advise.refusals import counts, refusals
@@ -42,6 +54,7 @@ def assemble(question: Question, decision: Decision) -> Plan:
         inputs=_inputs(question),
         summary=summary(decision, placed, moving, refused_offers=counts(decision.pairs)),
         node_mix=node_mix(placed),
+        owned_capacity=owned_pools(decision.workloads, placed, decision.fleet),
         placements=_placements(placed, ids),
         recommendations=advice,
         refused=tuple(one for rows in told.values() for one in rows),
@@ -54,7 +67,7 @@ def planned(workloads: pl.DataFrame, moving: pl.DataFrame) -> pl.DataFrame:
     """This will return every priced workload at the place the plan gives it, in the order of w.
 
     Returns:
-        w, the workload's key, `to_…`, gbp_per_hour, full_gbp_per_hour, current_gbp_per_hour, mean requests.
+        w, the workload's key and owner, `to_…`, gbp_per_hour, full_gbp_per_hour, current_gbp_per_hour, mean requests.
     """
     sure = workloads.filter(pl.col("reason").is_null() & ~pl.col("is_system"))
     staying = sure.join(moving, on="w", how="anti").with_columns(current_gbp_per_hour="gbp_per_hour")
@@ -90,6 +103,8 @@ def _placements(placed: pl.DataFrame, ids: Mapping[int, str]) -> tuple[Placement
             instance_type=row["to_instance_type"],
             capacity_type=row["to_capacity_type"],
             gbp_per_hour=round(row["gbp_per_hour"], DIGITS),
+            current_gbp_per_hour=round(row["current_gbp_per_hour"], DIGITS),
+            owner=row["owner"] or None,
             recommendation_id=ids.get(row["w"]),
         )
         for row in placed.iter_rows(named=True)
@@ -134,10 +149,22 @@ def _inputs(question: Question) -> Inputs:
     return Inputs(
         snapshots=_snapshots(question.prices.used),
         stale_snapshots=_snapshots(question.prices.stale),
+        exchange_rates=_rates(question.prices),
         usage_window=UsageWindow(start=start, end=end, hours=round(question.window_hours, 6)),
         usage_sha256=frame_sha256(question.workloads),
         fleet_sha256=frame_sha256(question.pools),
         policy_sha256=model_sha256(question.policy),
+    )
+
+
+def _rates(prices: Prices) -> tuple[RateUsed, ...]:
+    """The rate of each foreign currency that a price is in, as the prices carry it."""
+    columns = ("currency", "gbp_per_unit", "fx_date", "fx_source")
+    found = pl.concat([prices.offers.select(columns), prices.egress.select(columns)]).unique().sort(columns)
+    foreign = found.filter(pl.col("currency") != GBP)
+    return tuple(
+        RateUsed(currency=currency, gbp_per_unit=rate, rate_date=day, fx_source=source)
+        for currency, rate, day, source in foreign.iter_rows()
     )
 
 

@@ -7,7 +7,7 @@ evaluation is an input.
 from __future__ import annotations
 
 import json
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 
 from pydantic import Field
@@ -35,11 +35,21 @@ class UsageWindow(Part):
     hours: float
 
 
+class RateUsed(Part):
+    """The exchange rate of a currency that usable prices are in."""
+
+    currency: str
+    gbp_per_unit: float
+    rate_date: date
+    fx_source: str
+
+
 class Inputs(Part):
     """What the plan was made from."""
 
     snapshots: tuple[SnapshotUsed, ...]
     stale_snapshots: tuple[SnapshotUsed, ...]
+    exchange_rates: tuple[RateUsed, ...]
     usage_window: UsageWindow
     usage_sha256: str
     fleet_sha256: str
@@ -93,7 +103,23 @@ class Placement(WorkloadName):
     instance_type: str
     capacity_type: str
     gbp_per_hour: float
+    current_gbp_per_hour: float = Field(description="What it costs where it is now.")
+    owner: str | None = None
     recommendation_id: str | None = Field(default=None, description="Absent: it stays.")
+
+
+class OwnedPool(Part):
+    """A pool that is paid for in any case, owned or committed: how full it is, and what a node of it costs."""
+
+    cluster: str
+    pool: str
+    capacity_type: str
+    instance_type: str
+    nodes: int
+    used_ratio: float = Field(description="Mean requests now ÷ all its nodes, of the scarcest resource.")
+    planned_used_ratio: float = Field(description="The same under the plan.")
+    marginal_gbp_per_node_hour: float | None = Field(default=None, description="What one more hour costs in cash.")
+    full_gbp_per_node_hour: float
 
 
 class WorkloadRefusal(Refusal):
@@ -131,6 +157,7 @@ class Plan(Part):
     inputs: Inputs
     summary: Summary
     node_mix: tuple[NodeMix, ...]
+    owned_capacity: tuple[OwnedPool, ...]
     placements: tuple[Placement, ...]
     recommendations: tuple[Recommendation, ...]
     refused: tuple[WorkloadRefusal, ...]

@@ -1,0 +1,73 @@
+"""How full the capacity is that is paid for in any case, now and under the plan, and what it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from recommender.advise.plan import OwnedPool
+from recommender.place.cost import dominant_share
+
+DIGITS = 9
+PAID_FOR = ("owned", "committed-1y", "committed-3y")
+
+_REQUESTS = ("vcpu_request_mean", "memory_gib_request_mean", "gpu_request_mean")
+_SHAPES = ("to_vcpus", "to_memory_gib", "to_gpus")
+
+
+def owned_pools(workloads: pl.DataFrame, placed: pl.DataFrame, fleet: pl.DataFrame) -> tuple[OwnedPool, ...]:
+    """This will measure each owned or committed pool that has a price; of several machine types the first stands.
+
+    Use is the greatest share that the mean requests take of vCPU, memory or GPUs of all its nodes; system pods and
+    workloads of which nothing can be said take their room too.
+
+    Args:
+        workloads: every workload at its present place (`from_…`), with w.
+        placed: priced workloads at their planned place (`to_…`), with w.
+        fleet: the places, from place.candidates.
+    """
+    now = workloads.select("w", *_REQUESTS, cluster="from_cluster", pool="from_pool")
+    moved = placed.select("w", *_REQUESTS, cluster="to_cluster", pool="to_pool")
+    then = pl.concat([now.join(moved, on="w", how="anti"), moved])
+    pools = (
+        fleet.filter(pl.col("to_capacity_type").is_in(PAID_FOR), pl.col("to_vcpus").is_not_null(), "to_nodes_limited")
+        .unique(["to_cluster", "to_pool"], keep="first", maintain_order=True)
+        .filter(pl.col("to_nodes_max") > 0)
+    )
+    used, planned = _nodes_used(pools, now), _nodes_used(pools, then)
+    return tuple(
+        _pool(row, before, after) for row, before, after in zip(pools.iter_rows(named=True), used, planned, strict=True)
+    )
+
+
+def _nodes_used(pools: pl.DataFrame, requests: pl.DataFrame) -> list[float]:
+    """Nodes' worth of requests in each pool."""
+    sums = requests.group_by("cluster", "pool").agg(pl.col(_REQUESTS).sum())
+    return (
+        pools.join(
+            sums, left_on=["to_cluster", "to_pool"], right_on=["cluster", "pool"], how="left", maintain_order="left"
+        )
+        .with_columns(pl.col(_REQUESTS).fill_null(0.0))
+        .select(share=dominant_share())
+        .to_series()
+        .to_list()
+    )
+
+
+def _pool(row: Mapping[str, Any], used: float, planned: float) -> OwnedPool:
+    prices = ("to_gbp_per_vcpu_hour", "to_gbp_per_gib_hour", "to_gbp_per_gpu_hour")
+    full = sum(row[shape] * row[price] for shape, price in zip(_SHAPES, prices, strict=True))
+    marginal = row["to_marginal_gbp_per_hour"]
+    return OwnedPool(
+        cluster=row["to_cluster"],
+        pool=row["to_pool"],
+        capacity_type=row["to_capacity_type"],
+        instance_type=row["to_instance_type"],
+        nodes=row["to_nodes_max"],
+        used_ratio=round(used / row["to_nodes_max"], DIGITS),
+        planned_used_ratio=round(planned / row["to_nodes_max"], DIGITS),
+        marginal_gbp_per_node_hour=None if marginal is None else round(marginal, DIGITS),
+        full_gbp_per_node_hour=round(full, DIGITS),
+    )
