@@ -14,11 +14,10 @@ Raw frames, all columns String unless said otherwise:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import ssl
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import asdict
 from decimal import Decimal
-from importlib.resources import files
 from typing import TYPE_CHECKING, Literal
 
 import polars as pl
@@ -30,10 +29,9 @@ from exporters.core.errors import MissingExtraError, SettingsError, TuppenceErro
 from exporters.core.geography import select_regions
 from exporters.core.http import checked_endpoint, client
 from exporters.core.money import NATIVE
-from exporters.core.words import ANY_REGION
 from exporters.fetch.azure_bandwidth import bandwidth_queries
+from exporters.fetch.azure_packaged import packaged_shapes
 from exporters.fetch.azure_retail import Query, Retail, read_list
-from exporters.fetch.azure_sizes import SHAPE_COLUMNS, Devices, devices_of, read_name
 from exporters.fetch.contract import CloudSettings, Fetched, FetchRequest, Finding, Source
 
 if TYPE_CHECKING:
@@ -66,6 +64,9 @@ FREE_BETWEEN_ZONES = EgressOverride(
 class AzureSettings(CloudSettings):
     """Settings of the Azure source."""
 
+    deadline_seconds: int = Field(
+        default=1800, ge=10, description="The longest one refresh may take; twenty regions are some 1,300 requests."
+    )
     retail_endpoint: str = Field(default="https://prices.azure.com", description="Base URL of the Retail Prices API.")
     management_endpoint: str = Field(
         default="https://management.azure.com", description="Base URL of Azure Resource Manager."
@@ -139,7 +140,7 @@ def _read_all(
 ) -> dict[str, list[pl.DataFrame]]:
     """Every list, four at a time, in the order of the queries; the first failure ends the refresh."""
     left = (request.deadline - SystemClock().now()).total_seconds()
-    session = client(verify=settings.ca_file or True, timeout_seconds=min(60.0, max(left, 1.0)))
+    session = client(verify=_ca_file(settings) or True, timeout_seconds=min(60.0, max(left, 1.0)))
     with session, ThreadPoolExecutor(READERS) as pool:
         retail = Retail(
             session=session,
@@ -177,35 +178,33 @@ def _management(settings: AzureSettings, request: FetchRequest) -> Management:
     assert settings.subscription_id is not None
     return Management(
         subscription_id=settings.subscription_id,
-        endpoint=checked_endpoint(settings.management_endpoint, setting="sources.azure.management_endpoint"),
-        ca_file=settings.ca_file,
+        endpoint=_tls_endpoint(settings.management_endpoint, setting="sources.azure.management_endpoint"),
+        ca_file=_ca_file(settings),
         deadline=request.deadline,
         clock=SystemClock(),
     )
 
 
-def packaged_shapes() -> pl.DataFrame:
-    """This will return the packaged table of sizes; families, and cards it does not know, are read from the names."""
-    with files("exporters.fetch").joinpath("data", "azure_shapes.csv").open("rb") as table:
-        rows = pl.read_csv(table, infer_schema=False).to_dicts()
-    return pl.DataFrame([_packaged(row) for row in rows], schema=SHAPE_COLUMNS)
+def _tls_endpoint(url: str, *, setting: str) -> str:
+    """A checked endpoint that is also HTTPS: a token is never sent in the clear, not even to this machine."""
+    endpoint = checked_endpoint(url, setting=setting)
+    if not endpoint.startswith("https://"):
+        raise SettingsError("a token cannot go over plain http", where=setting, next_step="Use an https:// address.")
+    return endpoint
 
 
-def _packaged(row: Mapping[str, str | None]) -> dict[str, object]:
-    size, vcpus, gpus = str(row["instance_type"]), float(row["vcpus"] or 0), float(row["gpus"] or 0)
-    name = read_name(size)
-    devices = Devices(row["gpu_model"], gpus) if gpus else devices_of(size, vcpus=vcpus, reported=None)
-    return {
-        "region": ANY_REGION,
-        "instance_type": size,
-        "vcpus": vcpus,
-        "memory_gib": float(row["memory_gib"] or 0),
-        "architecture": row["architecture"],
-        **asdict(devices),
-        "family": name.family,
-        "generation": name.generation,
-        "shape_source": "packaged",
-    }
+def _ca_file(settings: AzureSettings) -> str | None:
+    """The CA bundle, if one is named and holds certificates."""
+    if settings.ca_file is not None:
+        try:
+            ssl.create_default_context(cafile=settings.ca_file)
+        except OSError as error:
+            raise SettingsError(
+                f"the CA bundle {settings.ca_file} cannot be used ({error.strerror or error})",
+                where="sources.azure.ca_file",
+                next_step="Name a readable file of PEM certificates.",
+            ) from error
+    return settings.ca_file
 
 
 def _overrides(settings: AzureSettings) -> pl.DataFrame:

@@ -42,7 +42,7 @@ def bandwidth_queries(names: Sequence[str]) -> list[Query]:
     zones = [
         Query("bandwidth", meter, "USD", f"{service} and meterId eq '{meter}'", one_region=False) for meter in meters
     ]
-    between = f"{service} and contains(meterName, 'Inter Continent Data Transfer Out')"
+    between = f"{service} and contains(meterName, 'Continent Data Transfer Out')"
     return [*by_region, *zones, Query("bandwidth", BETWEEN_CONTINENTS, "USD", between, one_region=False)]
 
 

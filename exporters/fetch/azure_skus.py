@@ -173,7 +173,7 @@ def _shape(sku: Sdk, region: str) -> dict[str, object] | None:
     """A size as a row; None for other resources and for a size whose vCPUs or memory are not told."""
     if sku.resource_type != "virtualMachines" or not (sku.name or "").startswith("Standard_"):
         return None
-    if region.casefold() not in {(location or "").casefold() for location in sku.locations or ()}:
+    if region not in {(location or "").casefold() for location in sku.locations or ()}:
         return None
     told = {item.name: item.value for item in sku.capabilities or ()}
     vcpus, memory = _number(told.get("vCPUs")), _number(told.get("MemoryGB"))

@@ -11,6 +11,7 @@ import ssl
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -19,6 +20,9 @@ from typing import Any
 from urllib.parse import parse_qs, quote, urlsplit
 
 import trustme
+
+from exporters.fetch.azure import AzureSettings
+from exporters.fetch.contract import FetchRequest
 
 Row = dict[str, Any]
 
@@ -299,3 +303,22 @@ def fake_azure(rows: list[Row], **changes: Any) -> Iterator[FakeAzure]:
     """A fake that serves while the block runs."""
     with FakeAzure(rows, **changes) as fake:
         yield fake
+
+
+def azure_request(
+    tmp_path: Path, *, seconds: float = 20, capacity_types: tuple[str, ...] = ("on-demand", "spot")
+) -> FetchRequest:
+    now = datetime.now(UTC)
+    return FetchRequest(
+        now=now, scratch=tmp_path, deadline=now + timedelta(seconds=seconds), capacity_types=capacity_types
+    )
+
+
+def azure_settings(fake: FakeAzure, **changes: object) -> AzureSettings:
+    told = {
+        "regions": ("uksouth",),
+        "retail_endpoint": fake.retail_url,
+        "management_endpoint": fake.management_url,
+        "throttle_wait_seconds": 0.02,
+    }
+    return AzureSettings.model_validate(told | changes)

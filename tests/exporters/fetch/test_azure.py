@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -14,39 +12,29 @@ import pytest
 from exporters.core.clock import SystemClock
 from exporters.core.errors import (
     IntegrityError,
-    MissingExtraError,
     SettingsError,
     TerminalSourceError,
     TransientSourceError,
 )
-from exporters.fetch.azure import SOURCE, AzureSettings, check, fetch
+from exporters.fetch.azure import SOURCE, AzureSettings, fetch
 from exporters.fetch.azure_retail import Query, Retail, read_list
 from exporters.fetch.contract import Fetched, FetchRequest
 from exporters.normalise.chosen import Filters
 from exporters.normalise.row_rules.azure import choose
-from tests.fakes.azure import Answer, Call, FakeAzure, Row, bandwidth, fake_azure, sku, vm, zone_1_ladder
+from tests.fakes.azure import (
+    Answer,
+    Call,
+    FakeAzure,
+    Row,
+    bandwidth,
+    fake_azure,
+    vm,
+    zone_1_ladder,
+)
+from tests.fakes.azure import azure_request as request
+from tests.fakes.azure import azure_settings as settings
 
-SUBSCRIPTION = "00000000-0000-0000-0000-000000000001"
 TWELVE_SIZES = [vm(f"D{2 * n}s_v5", 0.0555 * 2 * n) for n in range(1, 13)]
-
-
-def request(
-    tmp_path: Path, *, seconds: float = 20, capacity_types: tuple[str, ...] = ("on-demand", "spot")
-) -> FetchRequest:
-    now = datetime.now(UTC)
-    return FetchRequest(
-        now=now, scratch=tmp_path, deadline=now + timedelta(seconds=seconds), capacity_types=capacity_types
-    )
-
-
-def settings(fake: FakeAzure, **changes: object) -> AzureSettings:
-    told = {
-        "regions": ("uksouth",),
-        "retail_endpoint": fake.retail_url,
-        "management_endpoint": fake.management_url,
-        "throttle_wait_seconds": 0.02,
-    }
-    return AzureSettings.model_validate(told | changes)
 
 
 def machines(fetched: Fetched, frame: str = "vm_usd") -> pl.DataFrame:
@@ -275,6 +263,13 @@ class TestSettings:
         with pytest.raises(SettingsError, match=r"sources\.azure\.regions"):
             fetch(AzureSettings.model_validate(changes), request(tmp_path))
 
+    def test_a_ca_bundle_that_is_missing_or_empty_is_a_settings_error(self, tmp_path: Path):
+        (tmp_path / "empty.pem").write_text("no certificate")
+        with fake_azure(TWELVE_SIZES) as fake:
+            for name in ("absent.pem", "empty.pem"):
+                with pytest.raises(SettingsError, match=rf"ca_file.*{name}"):
+                    fetch(settings(fake, ca_file=str(tmp_path / name)), request(tmp_path))
+
     def test_an_override_must_say_why(self):
         with pytest.raises(ValueError, match="note"):
             AzureSettings.model_validate({"egress_overrides": [{"destination": "zone", "price_per_gib": "0"}]})
@@ -282,126 +277,6 @@ class TestSettings:
     def test_the_source_needs_no_extra_for_prices_and_is_stood_in_for(self):
         assert (SOURCE.name, SOURCE.extra, SOURCE.packaged) == ("azure", None, True)
         assert "Microsoft.Compute/skus/read" in SOURCE.permissions
-
-
-SIZES = [
-    [
-        sku("Standard_D4s_v5", vCPUs="4", MemoryGB="16", CpuArchitectureType="x64"),
-        sku("Standard_E16-4s_v5", vCPUs="16", vCPUsAvailable="4", MemoryGB="128", CpuArchitectureType="x64"),
-        sku("Standard_NV6ads_A10_v5", vCPUs="6", MemoryGB="55", GPUs="1", CpuArchitectureType="x64"),
-        sku("Premium_LRS", resource_type="disks", MaxSizeGiB="4"),
-        sku("Basic_A0", vCPUs="1", MemoryGB="0.75"),
-    ],
-    [
-        sku("Standard_D2ps_v5", region="UKSouth", vCPUs="2", MemoryGB="8", CpuArchitectureType="Arm64"),
-        sku("Standard_ND128isr_NDR_GB200_v6", vCPUs="128", MemoryGB="900", CpuArchitectureType="Arm64"),
-        sku("Standard_ND96isr_MI300X_v5", vCPUs="96", MemoryGB="1850", CpuArchitectureType="x64"),
-        sku("Standard_NX9s_v9", vCPUs="9", MemoryGB="9", GPUs="1"),
-        sku("Standard_D4s_v5", region="westus3", vCPUs="5", MemoryGB="5"),
-        sku("Standard_Broken_v1", vCPUs="many", MemoryGB="9"),
-    ],
-]
-
-
-@pytest.fixture
-def azure(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeAzure]:
-    with fake_azure(TWELVE_SIZES, skus=SIZES) as fake:
-        for name, value in fake.environment().items():
-            monkeypatch.setenv(name, value)
-        yield fake
-
-
-def arm_error(status: int, code: str) -> Answer:
-    return Answer(status, {"error": {"code": code, "message": code}})
-
-
-def with_subscription(fake: FakeAzure, tmp_path: Path, **changes: object) -> AzureSettings:
-    return settings(fake, subscription_id=SUBSCRIPTION, ca_file=fake.write_ca(tmp_path), **changes)
-
-
-class TestShapesOfASubscription:
-    def shapes(self, azure: FakeAzure, tmp_path: Path) -> dict[str, dict[str, object]]:
-        fetched = fetch(with_subscription(azure, tmp_path), request(tmp_path))
-        return {row["instance_type"]: row for row in fetched.frames["shapes"].collect().iter_rows(named=True)}
-
-    def test_every_page_of_machine_sizes_of_the_region_arrives(self, azure, tmp_path):
-        assert set(self.shapes(azure, tmp_path)) == {
-            "Standard_D4s_v5", "Standard_E16-4s_v5", "Standard_NV6ads_A10_v5", "Standard_D2ps_v5",
-            "Standard_ND128isr_NDR_GB200_v6", "Standard_ND96isr_MI300X_v5", "Standard_NX9s_v9",
-        }  # fmt: skip
-        assert any(call.query.get("$filter") == "location eq 'uksouth'" for call in azure.calls)
-
-    def test_sizes_have_usable_cores_parts_of_gpus_and_architecture(self, azure, tmp_path):
-        shapes = self.shapes(azure, tmp_path)
-        constrained, part = shapes["Standard_E16-4s_v5"], shapes["Standard_NV6ads_A10_v5"]
-        assert (constrained["vcpus"], constrained["memory_gib"]) == (4, 128)
-        assert (part["gpu_model"], part["gpus"]) == ("A10", pytest.approx(1 / 6))
-        assert shapes["Standard_D2ps_v5"]["architecture"] == "arm64"
-        assert shapes["Standard_D4s_v5"]["shape_source"] == "api"
-
-    def test_gpus_that_the_list_forgets_come_from_the_table(self, azure, tmp_path):
-        shapes = self.shapes(azure, tmp_path)
-        devices = {name: (row["gpu_model"], row["gpus"]) for name, row in shapes.items()}
-        assert devices["Standard_ND128isr_NDR_GB200_v6"] == ("GB200", 4)
-        assert devices["Standard_ND96isr_MI300X_v5"] == ("MI300X", 8)
-
-    def test_a_gpu_of_unknown_model_is_not_named(self, azure, tmp_path):
-        assert self.shapes(azure, tmp_path)["Standard_NX9s_v9"]["gpu_model"] is None
-
-    @pytest.mark.parametrize(
-        ("answer", "kind", "words"),
-        [
-            (arm_error(403, "AuthorizationFailed"), TerminalSourceError, "role Reader"),
-            (arm_error(404, "SubscriptionNotFound"), TerminalSourceError, "Subscription"),
-            (arm_error(401, "ExpiredAuthenticationToken"), TerminalSourceError, "signing in"),
-            (
-                Answer(body="<html>", headers={"content-type": "text/html"}),
-                TransientSourceError,
-                "not the expected JSON",
-            ),
-            (Answer(body='{"value": [{"na'), TransientSourceError, "cut off"),
-            (Answer(body=[1, 2]), TransientSourceError, "not the expected JSON"),
-            (Answer(body={"value": []}), IntegrityError, "uksouth"),
-        ],
-        ids=["forbidden", "no subscription", "expired token", "html", "truncated", "other json", "no sizes"],
-    )
-    def test_what_is_not_the_list_of_sizes_fails_the_refresh(self, azure, tmp_path, answer, kind, words):
-        azure.fail(answer, when=lambda call: call.path.endswith("/skus"))
-        with pytest.raises(kind, match=words):
-            fetch(with_subscription(azure, tmp_path), request(tmp_path))
-
-    def test_a_throttled_page_of_sizes_is_tried_again(self, azure, tmp_path):
-        azure.fail(Answer(429, headers={"retry-after": "0.05"}), when=lambda call: call.path.endswith("/skus"), times=2)
-        assert len(self.shapes(azure, tmp_path)) == 7
-
-    def test_a_throttle_that_lasts_is_transient(self, azure, tmp_path):
-        azure.fail(Answer(429, headers={"retry-after": "0.05"}), when=lambda call: call.path.endswith("/skus"))
-        with pytest.raises(TransientSourceError, match="sizes was not given"):
-            fetch(with_subscription(azure, tmp_path), request(tmp_path))
-
-    def test_a_next_link_to_another_host_never_gets_the_token(self, azure, tmp_path):
-        with fake_azure([]) as stranger:
-            azure.next_sku_link = f"{stranger.management_url}/steal"
-            with pytest.raises(IntegrityError, match="lies elsewhere"):
-                fetch(with_subscription(azure, tmp_path), request(tmp_path))
-            assert stranger.calls == []
-
-    def test_no_credentials_are_a_clear_error(self, azure, tmp_path, monkeypatch):
-        monkeypatch.setenv("IDENTITY_HEADER", "wrong")
-        with pytest.raises(TerminalSourceError, match="AZURE_CLIENT_ID"):
-            fetch(with_subscription(azure, tmp_path), request(tmp_path))
-
-    def test_an_untrusted_certificate_is_refused(self, azure, tmp_path):
-        with pytest.raises(TransientSourceError, match="ca_file"):
-            fetch(settings(azure, subscription_id=SUBSCRIPTION), request(tmp_path, seconds=1))
-
-    def test_without_the_sdk_the_extra_is_named(self, azure, tmp_path, monkeypatch):
-        for module in [name for name in sys.modules if name.startswith("exporters.fetch.azure_skus")]:
-            monkeypatch.delitem(sys.modules, module)
-        monkeypatch.delattr("exporters.fetch.azure_skus", raising=False)
-        monkeypatch.setitem(sys.modules, "azure.mgmt.compute", None)
-        with pytest.raises(MissingExtraError, match=r"tuppence\[azure\]"):
-            fetch(with_subscription(azure, tmp_path), request(tmp_path))
 
 
 class TestPackagedShapes:
@@ -422,39 +297,6 @@ class TestPackagedShapes:
             ("H100", 1, "", 0),
             ("", 0, "Alveo-U250", 2),
         ]
-
-
-class TestChecking:
-    def states(self, given: AzureSettings, tmp_path: Path, seconds: float = 5) -> list[tuple[str, str]]:
-        return [(finding.state, finding.detail) for finding in check(given, request(tmp_path, seconds=seconds))]
-
-    def test_all_is_well_with_a_subscription(self, azure, tmp_path):
-        assert [state for state, _ in self.states(with_subscription(azure, tmp_path), tmp_path)] == ["ok", "ok"]
-
-    def test_no_subscription_is_a_warning(self, azure, tmp_path):
-        assert self.states(settings(azure), tmp_path)[1] == (
-            "warning",
-            "no subscription is named, so shapes come from the packaged table",
-        )
-
-    def test_a_refused_subscription_is_a_failure_with_the_next_step(self, azure, tmp_path):
-        azure.fail(arm_error(403, "AuthorizationFailed"), when=lambda call: "skus" in call.path)
-        finding = check(with_subscription(azure, tmp_path), request(tmp_path))[1]
-        assert finding.state == "failed"
-        assert "role Reader" in finding.next_step
-
-    def test_an_unreachable_list_is_a_failure(self, tmp_path):
-        with fake_azure(TWELVE_SIZES) as fake:
-            gone = settings(fake)
-        assert self.states(gone, tmp_path, seconds=0.3)[0][0] == "failed"
-
-    def test_a_region_that_the_list_does_not_know_is_a_warning(self, tmp_path):
-        with fake_azure(TWELVE_SIZES) as fake:
-            assert self.states(settings(fake, regions=("atlantis",)), tmp_path)[0][0] == "warning"
-
-    def test_no_region_is_a_failure(self, tmp_path):
-        finding = check(AzureSettings(jurisdictions=("XX",)), request(tmp_path))[0]
-        assert (finding.subject, finding.state) == ("regions", "failed")
 
 
 class TestTheWholeWay:

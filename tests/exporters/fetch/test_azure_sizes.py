@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from exporters.core.geography import gpu_aliases
-from exporters.fetch.azure import packaged_shapes
+from exporters.fetch.azure_packaged import packaged_shapes
 from exporters.fetch.azure_sizes import devices_of, read_name
 
 

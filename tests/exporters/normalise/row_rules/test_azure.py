@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exporters.core.errors import IntegrityError
-from exporters.fetch.azure import AzureSettings, packaged_shapes
+from exporters.fetch.azure import AzureSettings
+from exporters.fetch.azure_packaged import packaged_shapes
 from exporters.fetch.azure_retail import COLUMNS
 from exporters.fetch.contract import Fetched, Skipped
 from exporters.normalise.chosen import Chosen, Filters
