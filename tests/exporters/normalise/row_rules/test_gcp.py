@@ -220,7 +220,9 @@ def test_a_free_allowance_before_the_price_is_not_the_price():
     micro = sku(
         "F1", "Micro Instance with burstable CPU running in Americas", (0.0, "0"), (720.0, "0.0076"), regions=AMERICAS
     )
-    assert price(run([*without("F1"), micro]), "us-central1", "f1-micro") == Decimal("0.0076")
+    chosen = run([*without("F1"), micro])
+    assert price(chosen, "us-central1", "f1-micro") == Decimal("0.0076")
+    assert rejects(chosen, "zero", "us-central1") == 0
 
 
 def test_a_component_with_two_paid_tiers_is_ambiguous():
