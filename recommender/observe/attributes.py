@@ -2,7 +2,8 @@
 
 The order, most telling first: a label or column of the workload, a label of its namespace, the first rule of the policy
 that matches, the default. One exception guards compliance: a label may narrow the residency that a rule gives, never
-widen it, so the rule's class stands where the label's class allows a jurisdiction that the rule's does not.
+widen it, so the rule's class stands where the label's class allows a jurisdiction that the rule's does not. A label
+that names a class the policy does not have is passed on: place then advises nothing of that workload.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ def attributes_of(workloads: pl.DataFrame, stated: dy.DataFrame[StatedAttribute]
         policy: classes and rules; in a rule's match, * and ? are wildcards.
     """
     keys = workloads.select(KEY)
-    checked = stated.join(_check(stated, policy), on=["attribute", "value"])
+    checked = stated.join(_check(stated), on=["attribute", "value"])
     good = checked.filter(pl.col("error") == "")
     of_namespace = pl.col("workload") == ""
     joined = (
@@ -121,17 +122,17 @@ def _allows_more(label: ResidencyClass, rule: ResidencyClass) -> bool:
     return not label.residency or not set(label.residency) <= set(rule.residency)
 
 
-def _check(stated: pl.DataFrame, policy: Policy) -> pl.DataFrame:
+def _check(stated: pl.DataFrame) -> pl.DataFrame:
     """Each distinct statement once: attribute, value, checked (as text of its type), error (empty: none)."""
     rows = [
-        (name, value, *_checked_value(name, value, policy))
+        (name, value, *_checked_value(name, value))
         for name, value in stated.select("attribute", "value").unique().iter_rows()
     ]
     schema = dict.fromkeys(("attribute", "value", "checked", "error"), pl.String)
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def _checked_value(name: str, value: str, policy: Policy) -> tuple[str, str]:
+def _checked_value(name: str, value: str) -> tuple[str, str]:
     if name == PRIORITY_CLASS:
         return value, ""
     try:
@@ -140,8 +141,6 @@ def _checked_value(name: str, value: str, policy: Policy) -> tuple[str, str]:
         return "", f"{name} is {value!r}: {error.errors()[0]['msg']}"
     except ValueError as error:
         return "", f"{name} is {value!r}: {error}"
-    if name == "residency_class" and read not in policy.classes:
-        return "", f"residency_class is {value!r}, which is not one of the policy's classes"
     return _text(read), ""
 
 
