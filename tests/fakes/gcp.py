@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -31,7 +32,6 @@ class Failure:
         status: HTTP status.
         body: what is sent.
         headers: extra headers.
-        cut: bytes of the body after which the connection is closed.
         retry_seconds: the pause in google.rpc.RetryInfo.
         delay_seconds: how long the answer takes.
     """
@@ -39,7 +39,6 @@ class Failure:
     status: int = 429
     body: bytes = b'{"error": {"code": 429, "message": "Quota exceeded", "status": "RESOURCE_EXHAUSTED"}}'
     headers: dict[str, str] = field(default_factory=dict)
-    cut: int | None = None
     retry_seconds: float | None = None
     delay_seconds: float = 0.0
 
@@ -172,11 +171,15 @@ class RestServer:
 
             def _answer(self, answer: Failure) -> None:
                 time.sleep(answer.delay_seconds)
+                with suppress(ConnectionError):  # the client did not wait
+                    self._send(answer)
+
+            def _send(self, answer: Failure) -> None:
                 self.send_response(answer.status)
                 for name, value in {"Content-Length": str(len(answer.body)), **answer.headers}.items():
                     self.send_header(name, value)
                 self.end_headers()
-                self.wfile.write(answer.body[: answer.cut])
+                self.wfile.write(answer.body)
 
             def log_message(self, *args: object) -> None:
                 pass
