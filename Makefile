@@ -58,7 +58,8 @@ serve: install
 	$(BIN)/tuppence export
 
 bench: install-dev
-	$(BIN)/python -m bench
+	$(BIN)/python bench/exposition.py
+	$(BIN)/python bench/aws_bulk.py
 
 lock:
 	$(BIN)/python -m pip install --quiet uv
