@@ -15,6 +15,7 @@ from recommender.advise.decision import Decision, Question
 from recommender.advise.evidence import FlowFinder, PriceFinder
 from recommender.advise.gaps import gaps
 from recommender.advise.identity import frame_sha256, model_sha256
+from recommender.advise.inversions import inversions
 from recommender.advise.owned import owned_pools
 from recommender.advise.plan import (
     Breach,
@@ -60,6 +61,7 @@ def assemble(question: Question, decision: Decision) -> Plan:
         refused=tuple(one for rows in told.values() for one in rows),
         not_enough_data=gaps(question, decision.workloads, decision.fleet),
         breaches=_breaches(decision.workloads, broken, ids),
+        price_warnings=inversions(question.prices, question.pools),
     )
 
 

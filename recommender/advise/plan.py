@@ -149,6 +149,15 @@ class Breach(WorkloadName):
     recommendation_id: str | None = Field(default=None, description="Absent: no legal place has room and a price.")
 
 
+class PriceWarning(Part):
+    """Something odd about a price of the fleet that a person should look at."""
+
+    provider: str
+    region: str
+    instance_type: str
+    what: str
+
+
 class Plan(Part):
     """One evaluation."""
 
@@ -163,6 +172,7 @@ class Plan(Part):
     refused: tuple[WorkloadRefusal, ...]
     not_enough_data: tuple[NotEnoughData, ...]
     breaches: tuple[Breach, ...]
+    price_warnings: tuple[PriceWarning, ...]
 
     def to_json(self, *, indent: int | None = 2) -> str:
         """This will write the plan as JSON with sorted keys; what is not known is left out."""

@@ -1,0 +1,63 @@
+"""The plan is a document: ordered, explained, and described by a schema."""
+
+from __future__ import annotations
+
+import json
+
+from pydantic import TypeAdapter
+
+from recommender.advise.plan import Plan
+from tests.recommender.world import BELGIUM, GENERAL, METAL, SPOT, flow, flows, plan, pools, workload
+
+
+def test_compliance_leads_and_then_the_low_end_of_the_saving_decides() -> None:
+    made = plan(
+        workload("small"),
+        workload("large", vcpu_request_mean=8.0),
+        workload("abroad", cluster="gke-bel", instance_type="n2-standard-4"),
+    )
+    assert [(one.rank, one.target.workload) for one in made.recommendations] == [
+        (1, "abroad"),
+        (2, "large"),
+        (3, "small"),
+    ]
+
+
+def test_the_explanation_gives_every_term_in_pounds() -> None:
+    [one] = plan(workload(), flows=flows(flow(gib_per_hour=1.0)), pools=pools(GENERAL, METAL)).recommendations
+    # 630 of 730 GiB at 0.08 are £50.40 a month; 0.184 − 0.04 over 730 hours are £105.12.
+    assert one.explanation == (
+        "An hour costs £0.2530 on m5.xlarge (on-demand) in eks-lon and £0.0400 on r760 (owned) in onprem-lon.",
+        "Compute: £105.12 a month less.",
+        "Data leaving the region: £50.40 a month less.",
+        "onprem-lon is paid for in any case: an hour there counts £0.0400 in cash, £0.0720 in full.",
+        "Moving costs £0.01 once, which comes back within the hour.",
+    )
+    assert [line.basis for line in one.egress] == ["internet", "internet"]
+
+
+def test_a_refused_offer_that_is_dearer_than_the_advice_costs_nothing_to_refuse() -> None:
+    # Spot at 0.0413 an hour is cheaper than Belgium at 0.083, which residency refuses.
+    tolerant = workload(interruption_tolerance="spot", memory_gib_request_mean=1.0)
+    [one] = plan(tolerant, pools=pools(GENERAL, SPOT, BELGIUM)).recommendations
+    assert one.recommended.capacity_type == "spot"
+    [refusal] = one.refused
+    assert (refusal.rule, float(refusal.rule_costs_gbp_per_month)) == ("residency", 0.0)
+
+
+def test_the_node_mix_rounds_the_greatest_share_up_to_whole_nodes() -> None:
+    made = plan(workload("a", vcpu_request_mean=5.0), workload("b", vcpu_request_mean=4.0), pools=pools(GENERAL))
+    [general] = made.node_mix
+    # 9 of 4 vCPU a node are 2.25 nodes, 32 of 16 GiB are 2.
+    assert general.nodes == 3
+    assert general.gbp_per_hour == 9 * 0.03 + 32 * 0.004
+
+
+def test_the_document_fits_its_own_schema_and_reads_back_the_same() -> None:
+    made = plan(workload(), flows=flows(flow()))
+    document = made.to_json()
+    assert Plan.model_validate_json(document).to_json() == document
+    schema = TypeAdapter(Plan).json_schema(mode="serialization")
+    assert schema["properties"]["schema_version"] == {"default": 1, "title": "Schema Version", "type": "integer"}
+    assert schema["$defs"]["Range"]["properties"]["p50"]["type"] == "number"
+    assert json.loads(document)["summary"]["hours_per_month"] == 730
