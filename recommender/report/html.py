@@ -1,0 +1,47 @@
+"""The report as one HTML file that needs nothing else: style inside, no script, no image, no font to fetch."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from functools import cache
+from importlib.metadata import version
+from importlib.resources import files
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+from markupsafe import Markup
+
+from recommender.report.view import Report
+
+
+def render(report: Report) -> str:
+    """This will return the report as HTML; every text in it is escaped."""
+    # The style is the program's own; it stands in the page as it is, so that its hash is the policy's.
+    style = Markup(stylesheet())  # noqa: S704
+    return _template().render(report=report, style=style, version=version("tuppence"))
+
+
+@cache
+def stylesheet() -> str:
+    """This will return the style that stands in the page."""
+    return files("recommender.report").joinpath("templates", "report.css").read_text(encoding="utf-8")
+
+
+@cache
+def style_hash() -> str:
+    """This will return the style's source expression for a content security policy (CSP Level 3, "hash-source")."""
+    digest = hashlib.sha256(stylesheet().encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+@cache
+def _template() -> Template:
+    environment = Environment(
+        loader=PackageLoader("recommender.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    return environment.get_template("report.html")

@@ -1,0 +1,141 @@
+"""The report in Markdown (CommonMark with tables), for a wiki or a pull request. Names cannot break out of a cell."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterable, Sequence
+
+from recommender.report.view import Advice, Place, Report
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]#|~])")
+
+
+def render(report: Report) -> str:
+    """This will return the report as Markdown."""
+    return "\n".join(line for part in _parts(report) for line in part).rstrip() + "\n"
+
+
+def text(value: str) -> str:
+    """This will write text so that Markdown and the HTML in it show it and nothing more."""
+    escaped = _SPECIAL.sub(r"\\\1", html.escape(value, quote=False))
+    return re.sub(r"(?<=\w)://", ":&#47;/", escaped)
+
+
+def _parts(report: Report) -> Iterable[Sequence[str]]:
+    yield [f"# Tuppence: {text(report.title)}", ""]
+    yield [f"{text(report.scope)}. Usage: {text(report.usage)}. Made on {text(report.made_at)}.", ""]
+    yield [f"Exchange rates: {text('; '.join(report.rates))}", ""]
+    yield [line for notice in report.notices for line in (f"> **Note.** {text(notice)}", "")]
+    yield _table(
+        ("", "", ""), [(f"**{one.name}**", f"**{one.value}**", one.note) for one in report.figures], raw=(0, 1)
+    )
+    if report.owed:
+        yield ["## Owed to a rule", ""]
+        yield _advice(report.owed, owed=True)
+    yield ["## Do these first", ""]
+    yield _advice(report.top, owed=False) if report.top else ["No move is worth it.", ""]
+    if report.rest:
+        yield ["## Then these", ""]
+        yield _advice(report.rest, owed=False)
+    yield from _rules(report)
+    yield from _standing(report)
+    yield from _reasons(report)
+    yield ["## How we count", "", *(f"- {text(line)}" for line in report.counting)]
+
+
+def _advice(rows: Sequence[Advice], *, owed: bool) -> Sequence[str]:
+    money = ("Cost a month",) if owed else ("Saving a month", "Range")
+    head = ("#", "Advice", "Owner", "From", "To", *money, "Confidence", "Effort")
+    return _table(
+        head,
+        [
+            (
+                one.rank,
+                one.title,
+                one.owner,
+                _place(one.current),
+                _place(one.recommended),
+                *((one.change,) if owed else (one.saving, one.saving_range)),
+                one.confidence,
+                one.effort,
+            )
+            for one in rows
+        ],
+        right=(0, 5) if owed else (0, 5, 6),
+    )
+
+
+def _rules(report: Report) -> Iterable[Sequence[str]]:
+    if not report.rule_costs:
+        return
+    yield ["## What the rules cost", ""]
+    yield _table(
+        ("Rule", "Workloads", "A month", "Legal basis"),
+        [(one.rule, one.workloads, one.cost, one.legal_basis) for one in report.rule_costs],
+        right=(1, 2),
+    )
+    yield ["### The dearest refusals", ""]
+    yield _table(
+        ("Workload", "Refused offer", "Rule", "Why", "Would save a month"),
+        [
+            (one.workload, _place(one.offer), one.rule, " ".join(filter(None, (one.why, one.legal_basis))), one.cost)
+            for one in report.refused
+        ],
+        right=(4,),
+    )
+
+
+def _standing(report: Report) -> Iterable[Sequence[str]]:
+    if report.owned:
+        yield ["## Owned capacity", ""]
+        yield _table(
+            ("Pool", "Nodes", "Used now", "Used as advised", "Marginal, node-hour", "Full, node-hour", "Full, month"),
+            [
+                (one.pool, one.nodes, one.used, one.planned, one.marginal, one.full, one.full_month)
+                for one in report.owned
+            ],
+            right=(2, 3, 4, 5, 6),
+        )
+    yield ["## By owner", ""]
+    yield _table(
+        ("Owner", "Workloads", "Cost a month", "Open saving a month", "Recommendations"),
+        [(one.name, one.workloads, one.current, one.saving, one.advice) for one in report.owners],
+        right=(1, 2, 3, 4),
+    )
+    yield ["## How fresh the prices are", ""]
+    yield _table(
+        ("Source", "State", "Where from", "As of", "Age"),
+        [(one.name, one.state, one.origin, one.taken, one.age) for one in report.sources],
+        right=(4,),
+    )
+    yield ["## Not enough data", ""]
+    if report.unknown:
+        yield _table(("Of", "Why", "Next step"), [(one.what, one.why, one.next_step) for one in report.unknown])
+    else:
+        yield ["Something could be said of every workload.", ""]
+
+
+def _reasons(report: Report) -> Iterable[Sequence[str]]:
+    if report.advice:
+        yield ["## Why, one by one", ""]
+    for one in report.advice:
+        yield [f"### {one.rank}. {text(one.title)}", "", f"`{one.id}`, {one.kind}. It needs {text(one.needs)}.", ""]
+        yield [*(f"- {text(line)}" for line in one.explanation)]
+        yield [f"- Confidence is {one.confidence}: {text(one.confidence_why)}.", ""]
+
+
+def _place(place: Place) -> str:
+    return f"{place.machine} in {place.where}"
+
+
+def _table(
+    head: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[int] = (), raw: Sequence[int] = ()
+) -> Sequence[str]:
+    lines = [_line(head), _line(["--:" if number in right else "---" for number in range(len(head))])]
+    lines += [_line([cell if number in raw else text(cell) for number, cell in enumerate(row)]) for row in rows]
+    return [*lines, ""]
+
+
+def _line(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"

@@ -1,0 +1,58 @@
+"""What a reader must know before believing a figure, and how the figures were counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+from exporters.core.units import HOURS_PER_MONTH
+from recommender.advise.plan import Plan
+from recommender.report import words
+
+USAGE_OLD_AFTER = timedelta(days=8)
+"""A week's report is made in the week after; usage that ends earlier is said to."""
+
+
+def notices(plan: Plan) -> tuple[str, ...]:
+    """This will say what stands between the figures and the truth; nothing when nothing does."""
+    return tuple(words.shown(line) for line in _notices(plan))
+
+
+def _notices(plan: Plan) -> Iterator[str]:
+    inputs = plan.inputs
+    packaged = sorted({one.source for one in inputs.snapshots if one.origin == "packaged" and one.source != "fx"})
+    if packaged:
+        yield (
+            f"Prices of {', '.join(packaged)} are list prices shipped with Tuppence, not asked of the provider: "
+            "enable the source to get today's."
+        )
+    if stale := sorted({one.source for one in inputs.stale_snapshots}):
+        yield f"Prices of {', '.join(stale)} are too old and were left out; see “How fresh the prices are”."
+    if (gap := plan.generated_at - inputs.usage_window.end) > USAGE_OLD_AFTER:
+        yield f"The usage ends {words.age(gap)} before this evaluation."
+    if unsolved := [one for one in plan.breaches if one.recommendation_id is None]:
+        named = "; ".join(f"{one.namespace}/{one.workload}: {one.why}" for one in unsolved)
+        many = words.count(len(unsolved), "workload runs", "workloads run")
+        yield f"{many} against a hard rule, and no legal place has room and a price: {named}."
+
+
+def counting(plan: Plan) -> tuple[str, ...]:
+    """This will say how the figures were counted."""
+    system = words.count(plan.summary.workloads_system, "controller")
+    owned = (
+        "A saving is a change in cash: owned capacity counts at its marginal price, because it is paid for in any "
+        "case; the full cost stands beside it."
+    )
+    rules = (
+        "Advice that is owed to a rule is in no saving. What a rule costs is counted offer by offer where that rule "
+        "alone refuses it; the figures of two rules do not add up."
+    )
+    return (
+        f"A month is {HOURS_PER_MONTH} hours.",
+        plan.summary.basis,
+        owned,
+        "The range around a saving is an allowance for short history and missing samples, not a measured quantile.",
+        rules,
+        f"System pods ({system}) are node overhead and never advised.",
+        "Every foreign price is converted at the one rate of its currency that stands at the top.",
+    )
