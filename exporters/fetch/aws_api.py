@@ -221,6 +221,6 @@ class _RegionFetch:
                     raise IntegrityError(
                         f"an answer came without {items}: it was cut off, or something else than AWS answered",
                         where=where,
-                        next_step="Check proxies and sources.aws.endpoints; it will be tried again at the next refresh.",
+                        next_step="Check proxies and sources.aws.endpoints; the next refresh tries again.",
                     )
                 yield from page[items]

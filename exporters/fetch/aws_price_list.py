@@ -125,11 +125,11 @@ def read_item(text: str, columns: Sequence[Column], *, terms: Sequence[str], whe
 
 
 def _prices(terms: Mapping[str, Any], term_type: str) -> Iterator[dict[str, str | None]]:
-    """Every dimension of every term, one row for each currency it is priced in."""
+    """Every dimension of every term, one row for each currency it is priced in; without a price one row says so."""
     for term in terms.values():
         lease = term.get("termAttributes", {})
         for dimension in term["priceDimensions"].values():
-            for currency, price in dimension["pricePerUnit"].items():
+            for currency, price in (dimension["pricePerUnit"] or {None: None}).items():
                 yield {
                     "term_type": term_type,
                     "effective_date": _text(term.get("effectiveDate")),

@@ -33,7 +33,7 @@ from exporters.core.words import NO_ZONE, CapacityType, OperatingSystem, RejectR
 from exporters.fetch.contract import Fetched
 from exporters.normalise.chosen import Chosen, Filters, count_rejects, merge_rejects, one_per_key, sort_out_prices
 from exporters.normalise.row_rules.aws_egress import choose_egress
-from exporters.normalise.row_rules.aws_raw import currency_of, in_force
+from exporters.normalise.row_rules.aws_raw import currency_of, in_force, in_own_currency
 from exporters.normalise.row_rules.aws_shapes import LIST_FACTS, choose_shapes
 
 MACHINE = "Compute Instance"
@@ -136,8 +136,7 @@ def _listed(fetched: Fetched, systems: Sequence[str], capacities: Sequence[str])
         )
     )
     unit = rows.filter(pl.col("unit").ne_missing("Hrs"))
-    money = rows.filter(pl.col("unit") == "Hrs", pl.col("currency").ne_missing(currency_of("region")))
-    usable = rows.filter(pl.col("unit") == "Hrs", pl.col("currency") == currency_of("region"))
+    usable, money = in_own_currency(rows.filter(pl.col("unit") == "Hrs"), region="region", price="price_per_unit")
     current, not_yet = in_force(usable, fetched.observed_at, per=["sku", "capacity_type"])
     priced = sort_out_prices(current, price="price_per_hour", example="sku")
     single = one_per_key(_shared_first(priced.good), example="sku")

@@ -19,7 +19,7 @@ from exporters.core.frames import EGRESS_KEY, EgressListPrice, Reject
 from exporters.core.words import ANY_REGION, EgressDestination, RejectReason
 from exporters.fetch.contract import Fetched
 from exporters.normalise.chosen import count_rejects, merge_rejects, one_per_key, sort_out_prices
-from exporters.normalise.row_rules.aws_raw import currency_of, in_force
+from exporters.normalise.row_rules.aws_raw import in_force, in_own_currency
 
 BOTH_ENDS = "twice the listed price: billed to the sender and to the receiver"
 
@@ -42,8 +42,7 @@ def choose_egress(fetched: Fetched) -> tuple[dy.DataFrame[EgressListPrice], dy.D
         )
     )
     unit = rows.filter(pl.col("unit").ne_missing("GB"))
-    money = rows.filter(pl.col("unit") == "GB", pl.col("currency").ne_missing(currency_of("from_region")))
-    usable = rows.filter(pl.col("unit") == "GB", pl.col("currency") == currency_of("from_region"))
+    usable, money = in_own_currency(rows.filter(pl.col("unit") == "GB"), region="from_region", price="price_per_unit")
     current, not_yet = in_force(usable, fetched.observed_at, per=["sku"])
     whole, torn = _whole_ladders(current)
     priced, bad = _priced(whole)

@@ -39,3 +39,9 @@ def in_force(rows: pl.DataFrame, now: datetime, *, per: Sequence[str]) -> tuple[
     past = dated.filter(pl.col("effective") <= now)
     current = past.filter(pl.col("effective") == pl.col("effective").max().over(per))
     return current, dated.join(current, on=per, how="anti").unique(per, keep="first", maintain_order=True)
+
+
+def in_own_currency(rows: pl.DataFrame, *, region: str, price: str) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """This will part rows into those in the currency of their region (or without any price) and the others."""
+    own = (pl.col("currency") == currency_of(region)).fill_null(value=False) | pl.col(price).is_null()
+    return rows.filter(own), rows.filter(~own)

@@ -255,13 +255,9 @@ def test_the_region_may_stand_in_an_endpoint(aws: AwsServer, tmp_path: Path) -> 
     assert len(prices_of(fetch(settings_for(aws, endpoints=endpoints), request_in(tmp_path)))) == 8
 
 
-@pytest.mark.parametrize(
-    "throttle",
-    [THROTTLED, Failure(429, "TooManyRequestsException", headers={"Retry-After": "1"})],
-    ids=["without Retry-After", "with Retry-After"],
-)
-def test_throttling_is_waited_out(aws: AwsServer, tmp_path: Path, throttle: Failure) -> None:
-    aws.fail("GetProducts", throttle)
+def test_throttling_is_waited_out_with_and_without_retry_after(aws: AwsServer, tmp_path: Path) -> None:
+    aws.fail("GetProducts", Failure(429, "TooManyRequestsException", headers={"Retry-After": "1"}))
+    aws.fail("DescribeSpotPriceHistory", Failure(503, "RequestLimitExceeded"))
 
     assert len(prices_of(fetch(london(aws, max_attempts=4), request_in(tmp_path)))) == 4
 
@@ -384,7 +380,7 @@ def test_govcloud_is_sent_to_the_bulk_mode(aws: AwsServer, tmp_path: Path) -> No
 
 
 def test_check_is_content_when_everything_answers(aws: AwsServer, moto_url: str, tmp_path: Path) -> None:
-    endpoints = {"pricing": aws.url, "ec2": moto_url, "sts": moto_url}
+    endpoints = {"pricing": aws.url, "ec2": aws.url, "sts": moto_url}
 
     findings = check(london(aws, endpoints=endpoints), request_in(tmp_path))
 
