@@ -17,7 +17,7 @@ from exporters.store.read import Prices
 from recommender.advise.assemble import assemble
 from recommender.advise.decision import Decision, Question
 from recommender.advise.plan import Plan
-from recommender.frames import WORKLOAD_KEY, Flow, Move, Pool, Quota, Workload
+from recommender.frames import WORKLOAD_KEY, Flow, Move, NotEnoughData, Pool, Quota, Workload
 from recommender.guard.cap import moves_left, within_cap
 from recommender.guard.steady import BALANCE, with_balance, with_history, with_saving, worth_rules
 from recommender.place.candidates import at_current, candidates, current_places, places
@@ -26,7 +26,7 @@ from recommender.place.choose import choose
 from recommender.place.constraints import BINDING, CONSTRAINTS
 from recommender.place.cost import TERMS, priced, with_move
 from recommender.place.egress import egress_cost, egress_lines, state_cost
-from recommender.place.located import locate
+from recommender.place.located import locate, observed_clusters
 from recommender.place.rule import judge
 from recommender.settings import Policy
 
@@ -53,6 +53,7 @@ def evaluate(
     usage_window: tuple[datetime, datetime],
     quotas: dy.DataFrame[Quota] | None = None,
     moves: dy.DataFrame[Move] | None = None,
+    not_enough_data: dy.DataFrame[NotEnoughData] | None = None,
     min_coverage_ratio: float = 0.8,
     expires_after_hours: float = 168.0,
 ) -> Plan:
@@ -68,6 +69,7 @@ def evaluate(
         usage_window: first and last moment of the usage (UTC).
         quotas: limits of clusters; None: none.
         moves: recent moves, from the ledger; None: none.
+        not_enough_data: what observe says cannot be advised; None: a cluster without workloads was not seen.
         min_coverage_ratio: share of the window below which a workload's cluster was not observed enough.
         expires_after_hours: life of a recommendation.
     """
@@ -80,6 +82,7 @@ def evaluate(
         usage_window=usage_window,
         expires_after_hours=expires_after_hours,
         min_coverage_ratio=min_coverage_ratio,
+        unfit=None if not_enough_data is None else not_enough_data.sort(NotEnoughData.primary_key()),
     )
     history = Move.create_empty() if moves is None else moves
     limits = Quota.create_empty() if quotas is None else quotas
@@ -94,7 +97,9 @@ def evaluate(
 def _here(
     question: Question, workloads: dy.DataFrame[Workload], flows: dy.DataFrame[Flow], pools: dy.DataFrame[Pool]
 ) -> _Here:
-    located = locate(workloads, pools, question.policy, min_coverage_ratio=question.min_coverage_ratio)
+    located = locate(
+        workloads, pools, question.policy, min_coverage_ratio=question.min_coverage_ratio, unfit=question.unfit
+    )
     current = current_places(located, question.prices.offers, question.policy)
     fleet = places(pools, question.prices.offers)
     known = current.filter(pl.col("from_provider").is_not_null())
@@ -134,12 +139,17 @@ def _judged(here: _Here, question: Question, quotas: dy.DataFrame[Quota], moves:
     moving_state = bare.filter(pl.col("state_gib") > 0).select("w", "state_gib")
     state = state_cost(moving_state, here.flows, here.sites, regions, question.prices.egress)
     costs = with_move(priced(candidates(bare, here.fleet), egress_cost(here.lines), policy), state, policy)
-    observed = here.workloads.filter(pl.col("coverage_ratio") >= question.min_coverage_ratio)
+    observed = observed_clusters(
+        question.workloads,
+        question.pools,
+        not_seen=question.clusters_not_seen,
+        min_coverage_ratio=question.min_coverage_ratio,
+    )
     limited = with_capacity(
         costs,
         free_in_pools(here.fleet, here.workloads),
         free_in_quotas(quotas, here.workloads),
-        observed.select(to_cluster="from_cluster"),
+        observed,
     ).join(now, on="w", how="left", maintain_order="left")
     legal = judge(with_history(with_saving(limited), moves, at=question.at), CONSTRAINTS, into="refused")
     return _guarded(legal, question)

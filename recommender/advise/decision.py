@@ -13,7 +13,10 @@ from recommender.settings import Policy
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """The inputs of one evaluation, frames in the order of their keys."""
+    """The inputs of one evaluation, frames in the order of their keys.
+
+    `unfit` is what observe says cannot be advised (NotEnoughData); None: it was not asked.
+    """
 
     prices: Prices
     workloads: pl.DataFrame
@@ -23,6 +26,14 @@ class Question:
     usage_window: tuple[datetime, datetime]
     expires_after_hours: float
     min_coverage_ratio: float
+    unfit: pl.DataFrame | None = None
+
+    @property
+    def clusters_not_seen(self) -> set[str] | None:
+        """Clusters that observe has no sample of; None: it was not asked."""
+        if self.unfit is None:
+            return None
+        return set(self.unfit.filter(pl.col("workload") == "")["cluster"])
 
     @property
     def window_hours(self) -> float:

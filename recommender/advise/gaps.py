@@ -69,11 +69,27 @@ def gaps(question: Question, workloads: pl.DataFrame, fleet: pl.DataFrame) -> tu
         workloads: every workload with its `reason`.
         fleet: the places.
     """
-    silent = sorted(set(fleet["to_cluster"]) - set(workloads["from_cluster"]))
-    of_clusters = [_gap("no-usage", {"cluster": cluster}, {"cluster": cluster}) for cluster in silent]
     stale = {manifest.source for manifest in question.prices.stale}
-    open_rows = workloads.filter(pl.col("reason").is_not_null() & ~pl.col("is_system")).sort("w")
-    return (*of_clusters, *(_of_workload(row, question, stale) for row in open_rows.iter_rows(named=True)))
+    ours = pl.col("reason").is_in(list(NOT_ENOUGH_DATA)) & ~pl.col("is_system")
+    of_workloads = [
+        _of_workload(row, question, stale) for row in workloads.filter(ours).sort("w").iter_rows(named=True)
+    ]
+    return tuple(sorted([*_told(question, workloads, fleet), *of_workloads], key=_order))
+
+
+def _told(question: Question, workloads: pl.DataFrame, fleet: pl.DataFrame) -> list[NotEnoughData]:
+    """What observe said; where it was not asked, the clusters without a workload."""
+    if question.unfit is None:
+        silent = sorted(set(fleet["to_cluster"]) - set(workloads["from_cluster"]))
+        return [_gap("no-usage", {"cluster": cluster}, {"cluster": cluster}) for cluster in silent]
+    return [
+        NotEnoughData.model_validate({name: value or None for name, value in row.items()})
+        for row in question.unfit.iter_rows(named=True)
+    ]
+
+
+def _order(one: NotEnoughData) -> tuple[str, ...]:
+    return (one.cluster, one.namespace or "", one.workload_kind or "", one.workload or "", one.reason)
 
 
 def _of_workload(row: dict[str, object], question: Question, stale: set[str]) -> NotEnoughData:

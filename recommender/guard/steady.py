@@ -71,7 +71,10 @@ def with_history(costs: pl.DataFrame, moves: dy.DataFrame[Move], *, at: datetime
 
 def worth_rules(steady: Steady) -> tuple[Rule, ...]:
     """This will return the guards of money and of time, most telling first; all but the balance test."""
-    hours_since = pl.col("hours_since_move")
+    return (*_money_rules(steady), *_time_rules(steady))
+
+
+def _money_rules(steady: Steady) -> tuple[Rule, ...]:
     return (
         Rule(
             id="no_saving",
@@ -109,6 +112,12 @@ def worth_rules(steady: Steady) -> tuple[Rule, ...]:
                 pl.lit(steady.payback_hours),
             ),
         ),
+    )
+
+
+def _time_rules(steady: Steady) -> tuple[Rule, ...]:
+    hours_since = pl.col("hours_since_move")
+    return (
         Rule(
             id="cool_down",
             says="The workload has not moved inside the cool-down.",

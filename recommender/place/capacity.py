@@ -77,7 +77,7 @@ def free_in_quotas(quotas: dy.DataFrame[Quota], running: pl.DataFrame) -> pl.Dat
 
 
 def with_capacity(
-    pairs: pl.DataFrame, in_pools: pl.DataFrame, in_quotas: pl.DataFrame, observed: pl.DataFrame
+    pairs: pl.DataFrame, in_pools: pl.DataFrame, in_quotas: pl.DataFrame, observed: set[str]
 ) -> pl.DataFrame:
     """This will put free capacity beside each pair, and what it would take of it.
 
@@ -85,7 +85,7 @@ def with_capacity(
         pairs: from place.candidates, with nodes_needed.
         in_pools: from free_in_pools.
         in_quotas: from free_in_quotas.
-        observed: to_cluster of the clusters that were observed well enough for their use to be known.
+        observed: clusters that were observed well enough for their use to be known.
     """
     return (
         pairs.join(in_pools, on=["to_cluster", "to_pool"], how="left", maintain_order="left")
@@ -93,7 +93,7 @@ def with_capacity(
         .with_columns(
             needs_quota_vcpus=pl.col("nodes_needed") * pl.col("to_vcpus"),
             needs_quota_gpus=pl.col("nodes_needed") * pl.col("to_gpus"),
-            to_observed=pl.col("to_cluster").is_in(observed["to_cluster"].unique().to_list()),
+            to_observed=pl.col("to_cluster").is_in(sorted(observed)),
             to_has_quota=pl.any_horizontal(pl.col(f"quota_{name}").is_not_null() for name in _QUOTAS),
         )
     )

@@ -10,14 +10,19 @@ from __future__ import annotations
 import dataframely as dy
 import polars as pl
 
-from recommender.frames import Pool, Workload
+from recommender.frames import WORKLOAD_KEY, NotEnoughData, Pool, Workload
 from recommender.settings import Policy
 
 CLUSTER_FACTS = ("provider", "region", "jurisdiction")
 
 
 def locate(
-    workloads: dy.DataFrame[Workload], pools: dy.DataFrame[Pool], policy: Policy, *, min_coverage_ratio: float
+    workloads: dy.DataFrame[Workload],
+    pools: dy.DataFrame[Pool],
+    policy: Policy,
+    *,
+    min_coverage_ratio: float,
+    unfit: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
     """This will number the workloads and say of each where it is, or the reason why it cannot be advised.
 
@@ -26,6 +31,7 @@ def locate(
         pools: the fleet.
         policy: its classes must hold every class that a workload names.
         min_coverage_ratio: share of the window that must have been observed.
+        unfit: workloads that observe has already given a reason, columns of the workload's key and reason.
 
     Returns:
         The workloads in the order of their key with `w` (a number), `provider`, `region`, `zone`, `jurisdiction` of
@@ -42,9 +48,34 @@ def locate(
             capacity_type=_unless_empty("capacity_type", "pool_capacity_type"),
             zone=pl.col("pool_zone").fill_null(""),
         )
-        .with_columns(reason=_reason(policy, min_coverage_ratio))
-        .drop("only_pool", "only_type", "pool_zone")
+        .join(_first_reasons(unfit), on=WORKLOAD_KEY, how="left", maintain_order="left")
+        .with_columns(reason=pl.coalesce("told_reason", _reason(policy, min_coverage_ratio)))
+        .drop("only_pool", "only_type", "pool_zone", "told_reason")
     )
+
+
+def observed_clusters(
+    workloads: pl.DataFrame, pools: pl.DataFrame, *, not_seen: set[str] | None, min_coverage_ratio: float
+) -> set[str]:
+    """This will return the clusters of the fleet whose use is known.
+
+    Args:
+        workloads: what ran; a cluster whose workloads were observed too little is not known.
+        pools: the fleet.
+        not_seen: clusters that observe has no sample of; None: nobody looked, so a cluster without workloads counts
+            as not seen.
+        min_coverage_ratio: share of the window that must have been observed.
+    """
+    enough = workloads.filter(pl.col("coverage_ratio") >= min_coverage_ratio)
+    well = set(enough["cluster"])
+    if not_seen is None:
+        return well
+    return set(pools["cluster"]) - not_seen - (set(workloads["cluster"]) - well)
+
+
+def _first_reasons(unfit: pl.DataFrame | None) -> pl.DataFrame:
+    rows = NotEnoughData.create_empty() if unfit is None else unfit
+    return rows.group_by(WORKLOAD_KEY).agg(told_reason=pl.col("reason").min())
 
 
 def _clusters(pools: pl.DataFrame) -> pl.DataFrame:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
+
+import polars as pl
 
 from exporters.core.words import Origin
 from exporters.store.read import combine
+from recommender.frames import NotEnoughData
 from tests.builders import NOON, snapshot
 from tests.recommender.world import (
     BELGIUM,
@@ -31,6 +35,34 @@ def test_a_cluster_of_the_fleet_without_usage_is_told_and_not_taken_for_idle() -
     }
     assert made.recommendations == ()
     assert "cluster_observed" in {one.rule for one in made.refused}
+
+
+def told(**changes: str) -> Any:
+    row = {
+        "cluster": "gke-bel",
+        "namespace": "",
+        "workload_kind": "",
+        "workload": "",
+        "reason": "cluster-not-seen",
+        "why": "no sample",
+        "next_step": "Check its scrape.",
+    } | changes
+    return NotEnoughData.validate(pl.DataFrame([row]))
+
+
+def test_a_cluster_that_observe_saw_empty_is_idle_and_one_it_did_not_see_is_not() -> None:
+    made = plan(workloads=workloads(workload()), not_enough_data=told())
+    assert [(one.cluster, one.reason) for one in made.not_enough_data] == [("gke-bel", "cluster-not-seen")]
+    assert [one.recommended.cluster for one in made.recommendations] == ["onprem-lon"]
+
+
+def test_a_workload_that_observe_finds_unfit_is_not_advised_and_its_reason_is_passed_on() -> None:
+    name = {"cluster": "eks-lon", "namespace": "shop", "workload_kind": "Deployment", "workload": "web"}
+    made = plan(workload(), not_enough_data=told(**name, reason="new", why="first seen today"))
+    [gap] = made.not_enough_data
+    assert (gap.workload, gap.reason, gap.why) == ("web", "new", "first seen today")
+    assert made.recommendations == ()
+    assert made.placements == ()
 
 
 def test_thin_coverage_is_not_enough_data_and_in_no_sum() -> None:
