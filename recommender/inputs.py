@@ -55,6 +55,7 @@ def evaluation(settings: RecommenderSettings, *, at: datetime, window: Window | 
         at=at,
         usage_window=(period.start, period.end),
         quotas=quotas(settings.clusters),
+        not_enough_data=seen.not_enough_data,
         min_coverage_ratio=settings.usage.min_coverage_ratio,
         expires_after_hours=settings.recommend.expires_after_hours,
     )
