@@ -113,7 +113,7 @@ def _reduced(samples: pl.DataFrame, coverage: Coverage) -> pl.DataFrame:
     gpus, ratio = pl.col("gpu_request"), pl.col("gpu_usage_ratio")
     steps = samples.group_by(*KEY, "step", "weight").agg(
         pl.col(*TOTALS).sum(),
-        *(pl.when(pl.col(name).null_count() == 0).then(pl.col(name).sum()).alias(name) for name in USAGES),
+        *(_known_sum(name) for name in USAGES),
         (ratio * gpus).sum().alias("_gpus_busy"),
         gpus.filter(ratio.is_not_null()).sum().alias("_gpus_measured"),
         pl.col("first_seen").min(),
@@ -145,6 +145,13 @@ def _reduced(samples: pl.DataFrame, coverage: Coverage) -> pl.DataFrame:
         .join(_main(samples, ("gpu_model",), gpus), on=KEY, how="left")
         .with_columns(pl.col(*PLACE, "gpu_model").fill_null(""))
     )
+
+
+def _known_sum(name: str) -> pl.Expr:
+    """Over the places it ran in: null where the usage in one of them is not known, or it ran in none."""
+    where_it_ran = pl.col(name).filter(pl.col("replicas") > 0)
+    known = (where_it_ran.len() > 0) & (where_it_ran.null_count() == 0)
+    return pl.when(known).then(where_it_ran.sum()).alias(name)
 
 
 def _main(samples: pl.DataFrame, names: Sequence[str], amount: pl.Expr) -> pl.DataFrame:

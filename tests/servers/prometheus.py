@@ -105,7 +105,11 @@ def wait_until(look: Callable[[], Seen], *, seconds: float, otherwise: Callable[
 
 @contextmanager
 def running_prometheus(
-    config: Mapping[str, Any], *, files: Mapping[str, str] | None = None, flags: tuple[str, ...] = ()
+    config: Mapping[str, Any],
+    *,
+    files: Mapping[str, str] | None = None,
+    flags: tuple[str, ...] = (),
+    fill: Callable[[Path], None] | None = None,
 ) -> Iterator[PrometheusServer]:
     """This will run Prometheus with a configuration until the block ends.
 
@@ -113,6 +117,7 @@ def running_prometheus(
         config: the content of prometheus.yml; file names in it are relative to the server's folder.
         files: further files to lay into the folder first, such as rule files.
         flags: further command-line flags.
+        fill: lays blocks into the data folder before the server starts.
     """
     binary = program("prometheus")
     with TemporaryDirectory(prefix="prometheus-") as name:
@@ -120,6 +125,8 @@ def running_prometheus(
         for file_name, text in (files or {}).items():
             (folder / file_name).write_text(text, encoding="utf-8")
         (folder / "prometheus.yml").write_text(yaml.safe_dump(dict(config)), encoding="utf-8")
+        if fill is not None:
+            fill(folder / "data")
         port = free_port()
         with (folder / "log").open("wb") as log:
             process = subprocess.Popen(

@@ -120,6 +120,11 @@ def test_usage_is_summed_up_over_pools_and_unknown_where_a_part_is_unknown():
     assert only(observed(part))["vcpu_usage_p95"] is None
 
 
+def test_replicas_that_wait_elsewhere_do_not_make_usage_unknown():
+    waiting = samples(ALL, pool="", instance_type="", capacity_type="", replicas=0, vcpu_request=0, pending_replicas=2)
+    assert only(observed(usage(samples(ALL, vcpu_usage=0.5), waiting)))["vcpu_usage_p95"] == 0.5
+
+
 def test_a_gpu_ratio_is_weighted_by_gpus():
     given_usage = usage(
         samples(ALL, pool="a", gpu_request=3.0, gpu_model="L4", gpu_usage_ratio=0.2),

@@ -1,0 +1,67 @@
+"""The hourly records that Prometheus would hold for the rows of a usage file, as OpenMetrics text with timestamps."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from recommender.observe.usage_prometheus import AMOUNTS, COVERAGE, LOCAL_VOLUME, PRIORITY, USAGES, WORKLOAD_LABELS
+from tests.servers.prometheus import promtool
+
+WORKLOAD = ("namespace", "workload_kind", "workload")
+PLACE = ("pool", "instance_type", "capacity_type")
+
+Series = dict[str, dict[tuple[tuple[str, str], ...], dict[int, float]]]
+
+
+def recorded(
+    rows: Iterable[Mapping[str, Any]], *, cluster_label: str = "cluster", extra: Mapping[str, str] | None = None
+) -> str:
+    """This will return the records of rows in the form of a usage file; an hour's record stands at its end."""
+    series: Series = defaultdict(lambda: defaultdict(dict))
+    for row in rows:
+        at = int((row["timestamp"] + timedelta(hours=1)).timestamp())
+        base = {cluster_label: row["cluster"], **(extra or {})}
+        workload = base | {name: row[name] for name in WORKLOAD}
+        place = workload | {name: row[name] for name in PLACE if row[name]}
+        model = {"gpu_model": row["gpu_model"]} if row["gpu_model"] else {}
+        _add(series, COVERAGE, base, at, 1.0)
+        for column, record in (*AMOUNTS.items(), *USAGES.items()):
+            labels = workload if column == "pending_replicas" else place | (model if "gpu" in column else {})
+            if row[column] is not None and (row[column] > 0 or column in USAGES):
+                _add(series, record, labels, at, row[column])
+        if row.get("owner"):
+            _add(series, WORKLOAD_LABELS, workload | {"label_tuppence_owner": row["owner"]}, at, 1.0)
+        if row.get("priority_class"):
+            _add(series, PRIORITY, workload | {"priority_class": row["priority_class"]}, at, 1.0)
+        if row.get("local_volume"):
+            _add(series, LOCAL_VOLUME, workload, at, 1.0)
+    return _open_metrics(series)
+
+
+def _add(series: Series, record: str, labels: Mapping[str, str], at: int, value: float) -> None:
+    series[record][tuple(sorted(labels.items()))][at] = value
+
+
+def _open_metrics(series: Series) -> str:
+    lines = []
+    for record, of_record in series.items():
+        lines.append(f"# TYPE {record} gauge")
+        for labels, points in of_record.items():
+            text = ",".join(f'{name}="{value}"' for name, value in labels)
+            lines += [f"{record}{{{text}}} {value!r} {at}" for at, value in sorted(points.items())]
+    return "\n".join([*lines, "# EOF", ""])
+
+
+def lay_blocks(text: str, data: Path) -> None:
+    """This will turn OpenMetrics text into blocks in a data folder, by promtool."""
+    data.mkdir()
+    source = data.parent / "records.om"
+    source.write_text(text, encoding="utf-8")
+    done = promtool(
+        "tsdb", "create-blocks-from", "openmetrics", "--max-block-duration=64h", "--quiet", str(source), str(data)
+    )
+    assert done.returncode == 0, done.stderr.decode()

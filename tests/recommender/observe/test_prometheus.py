@@ -1,0 +1,179 @@
+"""The query client: whole answers or errors that name the query."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exporters.core.errors import IntegrityError, SettingsError, TerminalSourceError, TransientSourceError
+from recommender.observe.prometheus import Prometheus, Query, Steps
+from recommender.settings import PrometheusSettings
+from tests.fakes.prometheus import Answer, FakePrometheus, fake_prometheus, vector
+from tests.servers.prometheus import PrometheusServer, running_prometheus
+
+NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
+UP = Query("liveness", "up")
+DAY = Steps(start=NOW - timedelta(hours=23), end=NOW, step=timedelta(hours=1))
+
+
+@pytest.fixture
+def fake() -> Iterator[FakePrometheus]:
+    with fake_prometheus() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def real() -> Iterator[PrometheusServer]:
+    with running_prometheus({}) as server:
+        yield server
+
+
+def ask(url: str, query: Query = UP, **settings: Any) -> list[dict[str, Any]]:
+    with Prometheus(PrometheusSettings(url=url, **settings)) as server:
+        return server.instant(query, at=NOW, labels=("job",)).to_dicts()
+
+
+def test_labels_become_columns_and_a_missing_one_is_empty(fake: FakePrometheus):
+    fake.answers = [Answer(vector("1.5", instance="a"))]
+    assert ask(fake.url) == [{"job": "", "value": 1.5}]
+
+
+def test_a_real_server_answers_instant_and_range_queries(real: PrometheusServer):
+    with Prometheus(PrometheusSettings(url=real.url)) as server:
+        assert server.instant(Query("one", "vector(1)"), at=NOW, labels=()).to_dicts() == [{"value": 1.0}]
+        frame = server.range(Query("hours", "vector(time())"), DAY, labels=("job",), series=1)
+    assert frame["timestamp"].to_list() == [DAY.start + timedelta(hours=hour) for hour in range(24)]
+    assert frame["value"][0] == DAY.start.timestamp()
+
+
+def test_a_real_server_refuses_a_wrong_query_by_name(real: PrometheusServer):
+    with pytest.raises(TerminalSourceError, match=r"the query 'typo' failed: the server answered 400.*parse error"):
+        ask(real.url, Query("typo", "sum(("))
+
+
+def test_a_real_server_refuses_a_join_that_is_ambiguous(real: PrometheusServer):
+    left = 'label_replace(vector(1), "a", "1", "", "") or label_replace(vector(1), "a", "2", "", "")'
+    with pytest.raises(TerminalSourceError, match=r"the query 'join' failed: the server answered 422"):
+        ask(real.url, Query("join", f"({left}) * on (b) ({left})"))
+
+
+def test_an_error_status_is_an_error(fake: FakePrometheus):
+    fake.answers = [Answer(json.dumps({"status": "error", "errorType": "execution", "error": "too many samples"}))]
+    with pytest.raises(TerminalSourceError, match="the query 'liveness' was refused: execution: too many samples"):
+        ask(fake.url)
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type"),
+    [("<html>Sign in</html>", "text/html"), ("", "text/plain"), ('{"status"', "application/json"), ("[]", "x/y")],
+)
+def test_an_answer_that_is_not_the_api_s_is_an_error(fake: FakePrometheus, body: str, content_type: str):
+    fake.answers = [Answer(body, content_type=content_type)]
+    with pytest.raises(TerminalSourceError, match=f"query 'liveness' got an answer that is not .*{content_type}"):
+        ask(fake.url)
+
+
+def test_another_kind_of_result_is_an_error(fake: FakePrometheus):
+    fake.answers = [Answer(json.dumps({"status": "success", "data": {"resultType": "scalar", "result": [0, "1"]}}))]
+    with pytest.raises(TerminalSourceError, match="got a 'scalar' where a vector was expected"):
+        ask(fake.url)
+
+
+def test_a_partial_answer_is_an_error_and_not_a_smaller_result(fake: FakePrometheus):
+    body = json.loads(vector("1")) | {"warnings": ["store eks-eu-west-2 did not answer"]}
+    fake.answers = [Answer(json.dumps(body))]
+    with pytest.raises(IntegrityError, match="'liveness' may be incomplete: store eks-eu-west-2 did not answer"):
+        ask(fake.url)
+
+
+@pytest.mark.parametrize("value", ["NaN", "+Inf", "-Inf"])
+def test_values_that_are_not_finite_are_an_error(fake: FakePrometheus, value: str):
+    fake.answers = [Answer(vector(value, job="a"))]
+    with pytest.raises(IntegrityError, match="the query 'liveness' gave 1 values that are not finite numbers"):
+        ask(fake.url)
+
+
+def test_a_throttled_query_is_asked_again(fake: FakePrometheus):
+    fake.answers = [Answer(status=429, headers={"retry-after": "0"}), Answer(vector("1", job="a"))]
+    assert ask(fake.url) == [{"job": "a", "value": 1.0}]
+    assert len(fake.asked) == 2
+
+
+def test_an_answer_cut_off_again_and_again_is_an_error(fake: FakePrometheus):
+    fake.answers = [Answer(vector("1", job="a"), cut_to=20)]
+    with pytest.raises(TransientSourceError, match="the query 'liveness' failed: the connection failed"):
+        ask(fake.url)
+    assert len(fake.asked) == 3
+
+
+def test_a_server_that_never_answers_is_given_up(fake: FakePrometheus, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("recommender.observe.prometheus.ANSWER_SECONDS", 0.05)
+    fake.answers = [Answer(after_seconds=1)]
+    with pytest.raises(TransientSourceError, match=r"the query 'liveness' failed: the connection failed .*Timeout"):
+        ask(fake.url, timeout_seconds=0.05)
+
+
+def test_a_server_that_is_not_there_is_an_error():
+    with fake_prometheus() as gone:
+        url = gone.url
+    with pytest.raises(TransientSourceError, match="the query 'liveness' failed"):
+        ask(url)
+
+
+def test_bearer_token_tenant_and_thanos_go_along(fake: FakePrometheus, tmp_path: Path):
+    (tmp_path / "token").write_text("s3cret\n")
+    ask(fake.url, bearer_token_file=tmp_path / "token", tenant="team-a|team-b", thanos=True)
+    assert fake.headers[0]["authorization"] == "Bearer s3cret"
+    assert fake.headers[0]["x-scope-orgid"] == "team-a|team-b"
+    assert (fake.asked[0]["partial_response"], fake.asked[0]["timeout"]) == ("false", "60s")
+
+
+def test_basic_auth_goes_along(fake: FakePrometheus, tmp_path: Path):
+    (tmp_path / "password").write_text("pa:ss")
+    ask(fake.url, username="reader", password_file=tmp_path / "password")
+    assert base64.b64decode(fake.headers[0]["authorization"].removeprefix("Basic ")) == b"reader:pa:ss"
+
+
+def test_credentials_never_travel_in_the_clear(tmp_path: Path):
+    (tmp_path / "token").write_text("s3cret")
+    with pytest.raises(SettingsError, match=r"usage.prometheus.url: .*not an https:// URL"):
+        Prometheus(PrometheusSettings(url="http://prometheus:9090", bearer_token_file=tmp_path / "token"))
+
+
+def test_plain_http_inside_a_cluster_is_allowed_without_credentials():
+    with Prometheus(PrometheusSettings(url="http://prometheus.monitoring.svc:9090/")):
+        pass
+
+
+def test_a_url_of_another_scheme_is_refused():
+    with pytest.raises(SettingsError, match=r"usage\.prometheus\.url"):
+        Prometheus(PrometheusSettings(url="ftp://prometheus"))
+
+
+def test_a_query_over_the_points_budget_is_not_sent(fake: FakePrometheus):
+    with (
+        Prometheus(PrometheusSettings(url=fake.url, max_points=1_000)) as server,
+        pytest.raises(SettingsError, match=r"would return 1008 points \(42 series × 24\), more than 1000"),
+    ):
+        server.range(UP, DAY, labels=(), series=42)
+    assert fake.asked == []
+
+
+def test_a_range_longer_than_the_server_allows_is_not_sent(fake: FakePrometheus):
+    long = Steps(start=NOW - timedelta(hours=11_000), end=NOW, step=timedelta(hours=1))
+    with (
+        Prometheus(PrometheusSettings(url=fake.url)) as server,
+        pytest.raises(SettingsError, match="asks for 11001 points a series; at most 11000 go"),
+    ):
+        server.range(UP, long, labels=(), series=1)
+    assert fake.asked == []
+
+
+def test_steps_count_both_ends():
+    assert DAY.count == 24
