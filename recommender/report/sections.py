@@ -16,7 +16,7 @@ Key = tuple[str, str, str, str]
 
 
 def rule_costs(plan: Plan) -> tuple[RuleCost, ...]:
-    """This will add up what each rule costs: per workload its dearest refusal; dearest rule first."""
+    """This will add up what each rule costs: per workload its dearest refusal; rules with a legal basis first."""
     dearest: dict[str, dict[Key, WorkloadRefusal]] = defaultdict(dict)
     for one in plan.refused:
         seen = dearest[one.rule].get(key_of(one.workload))
@@ -24,17 +24,16 @@ def rule_costs(plan: Plan) -> tuple[RuleCost, ...]:
             dearest[one.rule][key_of(one.workload)] = one
     sums = {rule: sum((_cost(one) for one in rows.values()), Decimal(0)) for rule, rows in dearest.items() if rows}
     greatest = max(sums.values(), default=Decimal(1))
+    bases = {rule: sorted({one.legal_basis or "" for one in dearest[rule].values()} - {""}) for rule in sums}
     return tuple(
         RuleCost(
-            rule=rule,
+            rule=words.rule(rule),
             workloads=words.number_text(len(dearest[rule])),
             cost=pounds(sums[rule]),
             ratio=float(sums[rule] / greatest),
-            legal_basis=words.shown(
-                "; ".join(sorted({one.legal_basis or "" for one in dearest[rule].values()} - {""}))
-            ),
+            legal_basis=words.shown("; ".join(bases[rule])),
         )
-        for rule in sorted(sums, key=lambda name: (-sums[name], name))
+        for rule in sorted(sums, key=lambda name: (not bases[name], -sums[name], name))
     )
 
 
@@ -52,7 +51,7 @@ def refused_offers(plan: Plan, *, limit: int) -> tuple[Refused, ...]:
                 machine=words.shown(f"{one.instance_type}, {one.capacity_type}"),
                 where=words.shown(f"{one.cluster} / {one.pool}"),
             ),
-            rule=one.rule,
+            rule=words.rule(one.rule),
             why=words.shown(words.sentence(one.why)),
             legal_basis=words.shown(one.legal_basis or ""),
             cost=pounds(_cost(one)),

@@ -131,7 +131,7 @@ def _figures(plan: Plan, ranges: list[Range]) -> tuple[Figure, ...]:
     summary = plan.summary
     low, high = sum((one.p10 for one in ranges), Decimal(0)), sum((one.p90 for one in ranges), Decimal(0))
     now, open_saving = summary.current_gbp_per_month, summary.saving_gbp_per_month
-    share = f"; {words.percent(float(open_saving / now))} of it" if now else ""
+    share = f"; {words.percent(float(open_saving / now))} of the cost now" if now else ""
     owed = len(plan.recommendations) - len(ranges)
     delta = words.change(words.month_of(summary.compliance_delta_gbp_per_hour))
     return (

@@ -19,6 +19,30 @@ KINDS = {
     Kind.COMPLIANCE: "owed to a rule",
 }
 ORIGINS = {"live": "asked the provider", "cached": "kept from an earlier refresh", "packaged": "shipped with Tuppence"}
+RULES = {
+    "residency": "Residency",
+    "price_cap": "Price cap",
+    "gpu_model": "GPU model",
+    "architecture": "Processor architecture",
+    "machine_size": "Machine size",
+    "gang": "Gang in one cluster",
+    "capacity": "Room in the pool",
+    "capacity_taken": "Room that others use better",
+    "quota": "Quota",
+    "interruption": "No interruptions",
+    "local_volume": "Local volumes",
+    "cluster_observed": "Clusters not observed enough",
+    "price_unknown": "No price",
+    "min_saving": "Least saving in pounds",
+    "min_saving_ratio": "Least saving in per cent",
+    "payback": "Payback in time",
+    "cool_down": "Cool-down",
+    "minimum_runtime": "Minimum runtime",
+    "undo": "No move back",
+    "balance": "Saving worth the disruption",
+    "max_moves_per_week": "Moves per week",
+}
+"""The rules of place and guard in words; a rule without words stands under its id."""
 NOBODY = "nobody named"
 
 _UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
@@ -27,6 +51,11 @@ _UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 def shown(text: str) -> str:
     """This will make characters visible that a reader would not see or that turn the text around: U+202E, newlines."""
     return "".join(f"⟨U+{ord(one):04X}⟩" if unicodedata.category(one) in _UNSEEN else one for one in text)
+
+
+def rule(name: str) -> str:
+    """This will name a rule in words, its id behind them."""
+    return f"{RULES[name]} ({name})" if name in RULES else name
 
 
 def sentence(text: str) -> str:
