@@ -41,7 +41,7 @@ def explanation(
         refused: offers that rules refused.
         owed_to: the reason of the broken rule, for advice that is owed to one.
     """
-    lines = [owed_to[0].upper() + owed_to[1:] + "."] if owed_to else []
+    lines = [f"It may not stay where it is: {owed_to}."] if owed_to else []
     lines.append(
         f"An hour costs {rate(current.gbp_per_hour)} on {_named(current)} and "
         f"{rate(recommended.gbp_per_hour)} on {_named(recommended)}."

@@ -16,7 +16,7 @@ from exporters.core.units import HOURS_PER_MONTH
 from recommender.advise.plan import RuleCount, WorkloadRefusal
 from recommender.advise.record import Refusal, WorkloadName
 from recommender.guard.steady import BALANCE, worth_rules
-from recommender.place.constraints import CONSTRAINTS, price_known
+from recommender.place.constraints import CONSTRAINTS, gpu_model, price_known
 from recommender.place.rule import reasons
 from recommender.settings import Steady
 
@@ -53,7 +53,11 @@ def counts(pairs: pl.DataFrame) -> tuple[RuleCount, ...]:
 
 
 def _by_constraints(planned: pl.DataFrame) -> Iterable[tuple[int, WorkloadRefusal]]:
-    refused = planned.filter(pl.col("refused").list.len() > 0).with_columns(rules=pl.col("refused").list.join(" "))
+    # That a GPU machine is kept from a workload without GPUs is counted, but is no choice anybody could make otherwise.
+    idle_gpus = (pl.col("gpu_request_peak") == 0) & pl.col("refused").list.contains(gpu_model.RULE.id)
+    refused = planned.filter((pl.col("refused").list.len() > 0) & ~idle_gpus).with_columns(
+        rules=pl.col("refused").list.join(" ")
+    )
     cheapest = (
         refused.sort("w", "rules", "gbp_per_hour", "p", nulls_last=True)
         .with_columns(offers=pl.len().over("w", "rules"))

@@ -84,6 +84,7 @@ def test_a_workload_in_a_forbidden_place_is_advised_out_of_it_even_at_a_loss_and
     # Belgium costs 4 × 0.02 + 16 × 0.003 = 0.128, London 0.184.
     assert one.cost_delta_gbp_per_hour == pytest.approx(0.056)
     assert one.legal_basis == "UK GDPR Art. 44"
+    assert one.explanation[0] == "It may not stay where it is: gke-bel is in EEA, class uk allows GB."
     assert made.summary.saving_gbp_per_hour == 0
     assert made.summary.compliance_delta_gbp_per_hour == pytest.approx(0.056)
     assert [(breach.workload, breach.recommendation_id) for breach in made.breaches] == [("web", one.id)]

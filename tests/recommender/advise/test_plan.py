@@ -7,7 +7,21 @@ import json
 from pydantic import TypeAdapter
 
 from recommender.advise.plan import Plan
-from tests.recommender.world import BELGIUM, GENERAL, METAL, SPOT, flow, flows, plan, pools, workload
+from tests.recommender.world import (
+    BELGIUM,
+    GENERAL,
+    METAL,
+    SPOT,
+    flow,
+    flows,
+    machine,
+    plan,
+    pool,
+    pools,
+    prices,
+    standard_offers,
+    workload,
+)
 
 
 def test_compliance_leads_and_then_the_low_end_of_the_saving_decides() -> None:
@@ -34,6 +48,32 @@ def test_the_explanation_gives_every_term_in_pounds() -> None:
         "Moving costs £0.01 once, which comes back within the hour.",
     )
     assert [line.basis for line in one.egress] == ["internet", "internet"]
+
+
+def test_what_a_rule_costs_is_said_in_the_recommendation_with_its_legal_basis() -> None:
+    middling = pool("eks-lon", "middling", "t3.xlarge")
+    offers = [
+        *standard_offers(),
+        machine("aws", "eu-west-2", "t3.xlarge", "on-demand", gbp_per_vcpu_hour=0.025, gbp_per_gib_hour=0.0035),
+    ]
+    [one] = plan(workload(), pools=pools(GENERAL, middling, BELGIUM), prices=prices(offers)).recommendations
+    # 4 × 0.025 + 16 × 0.0035 = 0.156 where it may go, 0.128 in Belgium.
+    assert one.explanation[-1] == (
+        "Rule residency (UK GDPR Art. 44) refuses n2-standard-4 (on-demand) in gke-bel, which would cost £20.44 "
+        "a month less: gke-bel is in EEA, class uk allows GB."
+    )
+
+
+def test_a_gpu_machine_kept_from_a_workload_without_gpus_is_counted_but_not_told() -> None:
+    gpus = pool("eks-lon", "gpu", "g6")
+    shape = {"gpus": 1.0, "gpu_model": "L4", "gbp_per_gpu_hour": 0.5}
+    offers = [
+        *standard_offers(),
+        machine("aws", "eu-west-2", "g6", "on-demand", gbp_per_vcpu_hour=0.01, gbp_per_gib_hour=0.001, **shape),
+    ]
+    made = plan(workload(), pools=pools(GENERAL, gpus), prices=prices(offers))
+    assert made.refused == ()
+    assert [(one.rule, one.offers) for one in made.summary.refused_offers] == [("gpu_model", 1)]
 
 
 def test_a_refused_offer_that_is_dearer_than_the_advice_costs_nothing_to_refuse() -> None:
