@@ -177,7 +177,7 @@ def measure(path: Path, rounds: int) -> dict[str, dict[str, float]]:
     runs: dict[str, list[dict[str, float]]] = {what: [] for what in RUNS}
     for _ in range(rounds):
         for what, results in runs.items():
-            command = [sys.executable, "-m", "bench.aws_bulk", "--run", what, "--file", str(path)]
+            command = [sys.executable, __file__, "--run", what, "--file", str(path)]
             results.append(json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout))
     return {
         what: {

@@ -18,7 +18,7 @@ import polars as pl
 from pydantic import Field
 
 from exporters.core.config_file import Section
-from exporters.core.errors import MissingExtraError, SettingsError, TerminalSourceError, TuppenceError
+from exporters.core.errors import MissingExtraError, SettingsError, TuppenceError
 from exporters.core.geography import regions as known_regions
 from exporters.core.geography import select_regions
 from exporters.fetch.contract import CloudSettings, Fetched, FetchRequest, Finding, Skipped, Source
@@ -81,7 +81,9 @@ def partition_of(region: str) -> Partition:
 
 
 def chosen_regions(settings: AwsSettings) -> tuple[tuple[str, ...], tuple[Skipped, ...]]:
-    """This will return the regions to ask, and those that belong to another partition than the account's.
+    """This will return the regions to ask, and those named that belong to another partition than the account's.
+
+    A region of another partition that only the jurisdictions would select is left out: nobody asked for it.
 
     Raises:
         SettingsError: a region is not known, or none is left.
@@ -103,7 +105,7 @@ def chosen_regions(settings: AwsSettings) -> tuple[tuple[str, ...], tuple[Skippe
             why=f"it belongs to partition {partition_of(name)}, the account to {settings.partition} "
             "(setting sources.aws.partition)",
         )
-        for name in names
+        for name in settings.regions
         if name not in asked
     )
     if not asked:
@@ -154,7 +156,7 @@ def check(settings: AwsSettings, request: FetchRequest) -> tuple[Finding, ...]:
         except ModuleNotFoundError as error:
             raise MissingExtraError("aws", "aws") from error
         return (*notes, *check_api(settings, request, regions))
-    except (TerminalSourceError, SettingsError) as error:
+    except TuppenceError as error:
         return (*notes, _failed("aws", error))
 
 

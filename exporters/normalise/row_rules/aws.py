@@ -33,7 +33,7 @@ from exporters.core.words import NO_ZONE, CapacityType, OperatingSystem, RejectR
 from exporters.fetch.contract import Fetched
 from exporters.normalise.chosen import Chosen, Filters, count_rejects, merge_rejects, one_per_key, sort_out_prices
 from exporters.normalise.row_rules.aws_egress import choose_egress
-from exporters.normalise.row_rules.aws_raw import currency_of, in_force, in_own_currency
+from exporters.normalise.row_rules.aws_raw import collected, currency_of, in_force, in_own_currency
 from exporters.normalise.row_rules.aws_shapes import LIST_FACTS, choose_shapes
 
 MACHINE = "Compute Instance"
@@ -121,8 +121,7 @@ def _listed(fetched: Fetched, systems: Sequence[str], capacities: Sequence[str])
     names = {name: word for word, (name, _) in OPERATIONS.items()}
     lengths = {length: word for word, length in LEASES.items()}
     rows = (
-        rule_rows(fetched.frames["products"], systems, capacities)
-        .collect(engine="streaming")
+        collected(rule_rows(fetched.frames["products"], systems, capacities))
         .sort("sku", "effective_date")
         .with_columns(
             provider=pl.lit("aws"),

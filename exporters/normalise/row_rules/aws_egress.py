@@ -19,7 +19,7 @@ from exporters.core.frames import EGRESS_KEY, EgressListPrice, Reject
 from exporters.core.words import ANY_REGION, EgressDestination, RejectReason
 from exporters.fetch.contract import Fetched
 from exporters.normalise.chosen import count_rejects, merge_rejects, one_per_key, sort_out_prices
-from exporters.normalise.row_rules.aws_raw import in_force, in_own_currency
+from exporters.normalise.row_rules.aws_raw import collected, in_force, in_own_currency
 
 BOTH_ENDS = "twice the listed price: billed to the sender and to the receiver"
 
@@ -28,9 +28,7 @@ def choose_egress(fetched: Fetched) -> tuple[dy.DataFrame[EgressListPrice], dy.D
     """This will choose one price for each tier of each way out of each region that answered."""
     regions = fetched.frames["regions"].collect()["region"]
     rows = (
-        fetched.frames["transfers"]
-        .filter(pl.col("from_region").is_in(regions.to_list()), _admitted())
-        .collect(engine="streaming")
+        collected(fetched.frames["transfers"].filter(pl.col("from_region").is_in(regions.to_list()), _admitted()))
         .sort("sku", "effective_date")
         .with_columns(provider=pl.lit("aws"), destination=_destination())
         .with_columns(

@@ -7,8 +7,26 @@ from datetime import datetime
 
 import polars as pl
 
+from exporters.core.errors import IntegrityError
+
 CURRENCIES = {"cn-": "CNY", "eusc-": "EUR"}
 """Regions whose list prices are in their own currency; all others are in US dollars."""
+
+
+def collected(rows: pl.LazyFrame) -> pl.DataFrame:
+    """This will run a query over raw rows, block by block.
+
+    Raises:
+        IntegrityError: an offer file is torn in its middle, so that it is no longer UTF-8 or CSV.
+    """
+    try:
+        return rows.collect(engine="streaming")
+    except pl.exceptions.ComputeError as error:
+        raise IntegrityError(
+            f"the price list cannot be read ({str(error)[:200]})",
+            where="aws",
+            next_step="The last good prices stay; it will be fetched again at the next refresh.",
+        ) from error
 
 
 def currency_of(region: str) -> pl.Expr:

@@ -15,7 +15,7 @@ import pytest
 from moto.server import ThreadedMotoServer
 
 from exporters.core.errors import IntegrityError, SettingsError, TerminalSourceError, TransientSourceError
-from exporters.fetch.aws import PERMISSIONS, SOURCE, AwsSettings, check, fetch, partition_of
+from exporters.fetch.aws import PERMISSIONS, SOURCE, AwsSettings, check, chosen_regions, fetch, partition_of
 from exporters.fetch.contract import Fetched, FetchRequest
 from exporters.normalise.chosen import Filters
 from exporters.normalise.row_rules.aws import choose
@@ -220,16 +220,21 @@ def test_no_region_left_is_an_error(aws: AwsServer, tmp_path: Path) -> None:
         fetch(settings_for(aws), request_in(tmp_path))
 
 
-def test_another_partition_is_skipped_and_named() -> None:
-    assert [partition_of(r) for r in ("eu-west-2", "us-gov-west-1", "cn-north-1", "eusc-de-east-1")] == [
-        "aws",
-        "aws-us-gov",
-        "aws-cn",
-        "aws-eusc",
-    ]
+def test_jurisdictions_select_regions_of_the_accounts_partition_only() -> None:
+    asked, skipped = chosen_regions(AwsSettings())
+
+    assert {"eu-west-2", "eu-west-1", "eu-central-1"} <= set(asked)
+    assert "eusc-de-east-1" not in asked
+    assert not skipped
 
 
-def test_the_sovereign_cloud_does_not_stop_the_default_regions(aws: AwsServer, tmp_path: Path) -> None:
+def test_a_partition_is_told_from_the_region() -> None:
+    regions = ("eu-west-2", "us-gov-west-1", "cn-north-1", "eusc-de-east-1")
+
+    assert [partition_of(region) for region in regions] == ["aws", "aws-us-gov", "aws-cn", "aws-eusc"]
+
+
+def test_a_named_region_of_another_partition_is_skipped_with_its_reason(aws: AwsServer, tmp_path: Path) -> None:
     fetched = fetch(london(aws, regions=("eu-west-2", "eusc-de-east-1")), request_in(tmp_path))
 
     [skipped] = fetched.skipped

@@ -179,6 +179,22 @@ def test_a_scratch_directory_that_cannot_be_written_is_named(aws: AwsServer, tmp
         fetch(settings_for(aws), request_in(tmp_path / "gone"))
 
 
+def test_a_full_disk_is_named(aws: AwsServer, tmp_path: Path) -> None:
+    (tmp_path / "AmazonEC2-eu-west-2.csv").symlink_to("/dev/full")
+
+    with pytest.raises(TransientSourceError, match="No space left on device"):
+        fetch(settings_for(aws), request_in(tmp_path))
+
+
+def test_a_file_that_is_torn_in_its_middle_gives_no_price(aws: AwsServer, tmp_path: Path) -> None:
+    body = aws.files[CSV]
+    middle = len(body) // 2
+    aws.files[CSV] = body[:middle] + b"\xff\xfe\x00" + body[middle:]
+
+    with pytest.raises(IntegrityError, match="cannot be read"):
+        chosen_from(aws, tmp_path)
+
+
 def test_the_deadline_ends_the_download(aws: AwsServer, tmp_path: Path) -> None:
     with pytest.raises(TransientSourceError, match="deadline"):
         fetch(settings_for(aws), request_in(tmp_path, deadline=NOW))

@@ -2,87 +2,21 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Any
 
-import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from exporters.core.errors import IntegrityError
-from exporters.fetch.aws_instance_types import (
-    DEVICE_SCHEMA,
-    INSTANCE_TYPE_SCHEMA,
-    SPOT_SCHEMA,
-    device_rows,
-    instance_type_row,
-    spot_row,
-)
-from exporters.fetch.aws_price_list import PRODUCT_COLUMNS, TRANSFER_COLUMNS, raw_schema, read_item
 from exporters.fetch.contract import Fetched, Skipped
-from exporters.normalise.chosen import Chosen, Filters
+from exporters.normalise.chosen import Filters
 from exporters.normalise.row_rules.aws import choose
-from tests.fakes.aws_rows import Json, gpu, instance_type, machine, spot_price, transfer
+from tests.fakes.aws_fetched import M5, choose_linux, fetched, prices, reasons
+from tests.fakes.aws_rows import machine, spot_price
 
-NOW = datetime(2026, 7, 21, 9, tzinfo=UTC)
-LINUX = Filters(operating_systems=("linux",), capacity_types=("on-demand", "spot"))
-M5 = machine("m5.large", "eu-west-2", "0.1110000000", sku="M5")
 METAL = {"family": "Compute Instance (bare metal)", "vcpu": "96", "memory": "384 GiB"}
-
-
-def fetched(
-    products: Sequence[Json],
-    *,
-    types: Mapping[str, Sequence[Json]] | None = None,
-    spot: Sequence[Json] | None = None,
-    transfers: Sequence[Json] | None = None,
-    skipped: Sequence[Skipped] = (),
-) -> Fetched:
-    """Raw frames as the fetch leaves them; types not given are plain 2 vCPU, 8 GiB machines, egress is flat."""
-    names = {(p["product"]["attributes"]["regionCode"], p["product"]["attributes"]["instanceType"]) for p in products}
-    regions = sorted({region for region, _ in names}) or ["eu-west-2"]
-    described = types or {r: [instance_type(name) for region, name in sorted(names) if region == r] for r in regions}
-    tier = [("0", "Inf", "0.09")]
-    flat = [
-        transfer("AWS Outbound", "DataTransfer-Out-Bytes", region, tier, sku=region, currency=currency)
-        for region in regions
-        for currency in [{"cn-north-1": "CNY", "eusc-de-east-1": "EUR"}.get(region, "USD")]
-    ]
-    every = [(region, item) for region, items in described.items() for item in items]
-    frames = {
-        "products": _raw(products, PRODUCT_COLUMNS, ["OnDemand", "Reserved"]),
-        "transfers": _raw(flat if transfers is None else transfers, TRANSFER_COLUMNS, ["OnDemand"]),
-        "instance_types": pl.LazyFrame([instance_type_row(*one) for one in every], schema=INSTANCE_TYPE_SCHEMA),
-        "devices": pl.LazyFrame([row for one in every for row in device_rows(*one)], schema=DEVICE_SCHEMA),
-        "regions": pl.LazyFrame({"region": regions}),
-    }
-    if spot is not None:
-        rows = [spot_row("eu-west-2", item | {"Timestamp": datetime.fromisoformat(item["Timestamp"])}) for item in spot]
-        frames["spot"] = pl.LazyFrame(rows, schema=SPOT_SCHEMA)
-    return Fetched(source="aws", observed_at=NOW, frames=frames, skipped=tuple(skipped))
-
-
-def _raw(items: Sequence[Json], columns: Any, terms: list[str]) -> pl.LazyFrame:
-    rows = [row for item in items for row in read_item(json.dumps(item), columns, terms=terms, where="test")]
-    return pl.LazyFrame(rows, schema=raw_schema(columns))
-
-
-def choose_linux(products: Sequence[Json], **more: Any) -> Chosen:
-    return choose(
-        fetched(products, **more), Filters(operating_systems=("linux",), capacity_types=("on-demand", "spot"))
-    )
-
-
-def prices(chosen: Chosen) -> dict[str, Decimal]:
-    return dict(chosen.prices.select("instance_type", "price_per_hour").iter_rows())
-
-
-def reasons(chosen: Chosen) -> dict[str, int]:
-    return dict(chosen.rejects.group_by("reason").agg(pl.col("rows").sum()).iter_rows())
 
 
 @pytest.mark.parametrize(
@@ -259,78 +193,6 @@ def test_family_and_generation_come_from_the_name(name: str, family: str, genera
     assert shapes.select("family", "generation").row(0) == (family, generation)
 
 
-@pytest.mark.parametrize(
-    ("name", "devices", "expected"),
-    [
-        ("g6f.large", {"GpuInfo": gpu("L4", 2861, 0, partition=0.125, logical=1)}, ("L4", 0.125)),
-        ("gr6f.4xlarge", {"GpuInfo": gpu("L4", 11444, 0, partition=0.5, logical=1)}, ("L4", 0.5)),
-        ("g5.48xlarge", {"GpuInfo": gpu("A10G", 22888, 8)}, ("A10G", 8.0)),
-        ("p4d.24xlarge", {"GpuInfo": gpu("A100", 40960, 8)}, ("A100-40GB", 8.0)),
-        ("p4de.24xlarge", {"GpuInfo": gpu("A100", 81920, 8)}, ("A100-80GB", 8.0)),
-    ],
-)
-def test_gpus_are_counted_whole_or_in_fractions(name: str, devices: Json, expected: tuple[str, float]) -> None:
-    types = {"eu-west-2": [instance_type(name, **devices)]}
-
-    shapes = choose_linux([machine(name, "eu-west-2", "1")], types=types).shapes
-
-    assert shapes.select("gpu_model", "gpus").row(0) == expected
-
-
-def test_an_accelerator_that_is_listed_twice_is_counted_once() -> None:
-    device = {"Name": "Inferentia2", "Count": 12, "MemoryInfo": {"SizeInMiB": 32768}}
-    both = {"InferenceAcceleratorInfo": {"Accelerators": [device]}, "NeuronInfo": {"NeuronDevices": [device]}}
-    types = {"eu-west-2": [instance_type("inf2.48xlarge", **both)]}
-
-    shapes = choose_linux([machine("inf2.48xlarge", "eu-west-2", "12.98")], types=types).shapes
-
-    assert shapes.select("accelerator_model", "accelerators", "gpus").row(0) == ("Inferentia2", 12.0, 0.0)
-
-
-@pytest.mark.parametrize(
-    "devices", [gpu("Z9000", 16384, 1), gpu("L4", 2861, 0, partition=0.0), {"Gpus": [{"Name": "L4"}]}], ids=str
-)
-def test_a_gpu_that_is_unknown_or_cannot_be_counted_has_no_price(devices: Json) -> None:
-    types = {"eu-west-2": [instance_type("m5.large"), instance_type("g9.large", GpuInfo=devices)]}
-
-    chosen = choose_linux([M5, machine("g9.large", "eu-west-2", "1")], types=types)
-
-    assert prices(chosen).keys() == {"m5.large"}
-    assert chosen.rejects.filter(reason="unknown-gpu", example="g9.large").height == 1
-
-
-@pytest.mark.parametrize("architecture", ["arm64_mac", "x86_64_mac", ""])
-def test_a_machine_of_no_architecture_that_runs_kubernetes_is_rejected(architecture: str) -> None:
-    types = {"eu-west-2": [instance_type("m5.large"), instance_type("mac2.metal", architecture=architecture)]}
-
-    chosen = choose_linux([M5, machine("mac2.metal", "eu-west-2", "1")], types=types)
-
-    assert chosen.rejects.filter(reason="unknown-shape", example="mac2.metal").height == 1
-
-
-def test_a_type_that_ec2_does_not_offer_in_the_region_is_not_an_offer() -> None:
-    rows = [M5, machine("m5.large", "us-east-1", "0.096"), machine("u9.large", "us-east-1", "0.1")]
-    types = {
-        "eu-west-2": [instance_type("m5.large"), instance_type("u9.large")],
-        "us-east-1": [instance_type("m5.large")],
-    }
-
-    chosen = choose_linux(rows, types=types)
-
-    assert chosen.prices.filter(instance_type="u9.large").is_empty()
-    assert chosen.rejects.filter(reason="unknown-shape")["region"].to_list() == ["us-east-1"]
-
-
-def test_a_type_that_differs_between_regions_is_described_in_each() -> None:
-    rows = [machine("m5.large", region, "0.1") for region in ("eu-west-2", "us-east-1")]
-    types = {"eu-west-2": [instance_type("m5.large")], "us-east-1": [instance_type("m5.large", mib=16384)]}
-
-    shapes = choose_linux(rows, types=types).shapes
-
-    assert dict(shapes.select("region", "memory_gib").iter_rows()) == {"eu-west-2": 8.0, "us-east-1": 16.0}
-    assert choose_linux(rows).shapes["region"].to_list() == [""]
-
-
 def test_the_newest_spot_price_of_each_zone_id_holds_under_either_spelling() -> None:
     spot = [
         spot_price("eu-west-2a", "euw2-az2", "m5.large", "0.041900", "2026-06-01T00:00:00+00:00"),
@@ -384,95 +246,3 @@ def test_every_price_survives_to_its_last_digit(price: Decimal) -> None:
     chosen = choose_linux([machine("m5.large", "eu-west-2", f"{price:.10f}")])
 
     assert prices(chosen) == {"m5.large": price}
-
-
-EUW2 = "eu-west-2"
-LADDER = [("0", "10240", "0.0900000000"), ("10240", "51200", "0.0850000000"), ("51200", "Inf", "0.0700000000")]
-FLAT = [("0", "Inf", "0.5000000000")]
-INTERNET = transfer("AWS Outbound", "EUW2-DataTransfer-Out-Bytes", EUW2, LADDER)
-PAIR = transfer("InterRegion Outbound", "EUW2-EU-AWS-Out-Bytes", EUW2, [("0", "Inf", "0.0200000000")], to="eu-west-1")
-ZONE = transfer("IntraRegion", "EUW2-DataTransfer-Regional-Bytes", EUW2, [("0", "Inf", "0.0100000000")], to=EUW2)
-
-
-def egress(*transfers: Json) -> Chosen:
-    return choose_linux([M5], transfers=transfers)
-
-
-def test_egress_has_its_tiers_its_pairs_and_both_ends_of_a_zone_crossing() -> None:
-    rows = (
-        egress(INTERNET, PAIR, ZONE).egress.select("destination", "to_region", "tier_start_gib", "price_per_gib").rows()
-    )
-
-    assert rows == [
-        ("internet", "", 0.0, Decimal("0.09")),
-        ("internet", "", 10240.0, Decimal("0.085")),
-        ("internet", "", 51200.0, Decimal("0.07")),
-        ("region", "eu-west-1", 0.0, Decimal("0.02")),
-        ("zone", "", 0.0, Decimal("0.02")),
-    ]
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        transfer(
-            "AWS Outbound", "EUW2-DataTransfer-Out-Bytes", EUW2, [("0", "Inf", "0.5")], sku="S", operation="S3-Out"
-        ),
-        transfer("AWS Outbound", "EUW2-CloudFront-Out-Bytes", EUW2, [("0", "Inf", "0.5")]),
-        transfer("AWS Outbound", "EUW2-DataTransfer-Out-Bytes", "eu-west-1", [("0", "Inf", "0.5")], sku="FAR"),
-        transfer("IntraRegion-xAZ-In", "EUW2-DataTransfer-xAZ-In-Bytes", EUW2, [("0", "Inf", "0.0")]),
-        transfer("InterRegion Inbound", "EUW2-EU-AWS-In-Bytes", EUW2, [("0", "Inf", "0.0")], to="eu-west-1"),
-        transfer(
-            "InterRegion Outbound",
-            "EUW2-X-AWS-Out-Bytes",
-            EUW2,
-            [("0", "Inf", "9")],
-            to="lz",
-            toLocationType="AWS Local Zone",
-        ),
-        transfer("AWS Outbound", "DataTransfer-Out-Bytes", EUW2, FLAT, fromLocationType="AWS Local Zone"),
-    ],
-    ids=["of a service", "cloudfront", "other region", "xAZ zero", "inbound", "to local zone", "from local zone"],
-)
-def test_other_transfer_rows_are_left_out(other: Json) -> None:
-    chosen = egress(INTERNET, other)
-
-    assert chosen.egress.height == 3
-    assert chosen.egress["price_per_gib"].max() == Decimal("0.09")
-
-
-def test_a_ladder_with_a_missing_rung_is_no_price() -> None:
-    for torn in (LADDER[:1], LADDER[1:], [LADDER[0], LADDER[2]]):
-        chosen = egress(transfer("AWS Outbound", "EUW2-DataTransfer-Out-Bytes", EUW2, torn))
-
-        assert chosen.egress.is_empty()
-        assert reasons(chosen) == {"missing-component": len(torn), "absent": 1}
-
-
-def test_a_free_tier_is_a_real_row_and_a_negative_price_is_none() -> None:
-    free = transfer(
-        "AWS Outbound", "EUW2-DataTransfer-Out-Bytes", EUW2, [("0", "1", "0.0000000000"), ("1", "Inf", "0.09")]
-    )
-    negative = transfer("IntraRegion", "EUW2-DataTransfer-Regional-Bytes", EUW2, [("0", "Inf", "-0.01")])
-
-    chosen = egress(free, negative)
-
-    assert chosen.egress["price_per_gib"].to_list() == [Decimal(0), Decimal("0.09")]
-    assert reasons(chosen)["negative"] == 1
-
-
-@pytest.mark.parametrize(("change", "reason"), [({"unit": "GiB-Mo"}, "unit"), ({"currency": "EUR"}, "currency")])
-def test_transfer_in_another_unit_or_currency_is_rejected(change: dict[str, str], reason: str) -> None:
-    odd = transfer("IntraRegion", "EUW2-DataTransfer-Regional-Bytes", EUW2, [("0", "Inf", "0.01")], **change)
-
-    assert reasons(egress(INTERNET, odd)) == {reason: 1}
-
-
-def test_a_region_without_internet_egress_is_counted() -> None:
-    assert egress(ZONE).rejects.filter(reason="absent")["example"].to_list() == ["no internet egress price"]
-
-
-def test_two_prices_for_one_way_out_are_ambiguous() -> None:
-    other = transfer("AWS Outbound", "EUW2-DataTransfer-Out-Bytes", EUW2, [("0", "Inf", "0.05")], sku="OTHER")
-
-    assert egress(INTERNET, other).egress["tier_start_gib"].to_list() == [10240.0, 51200.0]
