@@ -1,5 +1,6 @@
 # Two stages: everything is installed from the lock, with hashes, into /opt/tuppence; the second stage is only that and
-# Python. Runs as nobody in particular, needs to write nowhere but /data.
+# Python. Runs as nobody in particular, needs to write nowhere but /data
+# (and /sample, for the sample data of docker-compose.yml).
 FROM python:3.11-slim-bookworm AS build
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 RUN python -m venv /opt/tuppence
@@ -16,7 +17,7 @@ LABEL org.opencontainers.image.title="Tuppence" \
       org.opencontainers.image.licenses="Apache-2.0"
 ENV PATH=/opt/tuppence/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
 COPY --from=build /opt/tuppence /opt/tuppence
-RUN mkdir /data && chown 10210:10210 /data
+RUN mkdir /data /sample && chown 10210:10210 /data /sample
 USER 10210:10210
 WORKDIR /data
 EXPOSE 10210 10211

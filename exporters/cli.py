@@ -39,6 +39,7 @@ def load_settings(config: Path | None) -> ExporterSettings:
 @app.command()
 def export(
     config: ConfigOption = None,
+    host: Annotated[str | None, typer.Option(help="Address to listen on; 0.0.0.0: every one.")] = None,
     port: Annotated[int | None, typer.Option(help="Port to listen on; 0: any free one.")] = None,
     fetch_sources: Annotated[
         bool, typer.Option("--fetch/--no-fetch", help="Refresh the sources, or serve what the store holds.")
@@ -47,9 +48,9 @@ def export(
     """Serve prices to Prometheus and keep them fresh."""
     with errors_explained():
         settings = load_settings(config)
-        if port is not None:
-            web = settings.exporter_web.model_copy(update={"port": port})
-            settings = settings.model_copy(update={"exporter_web": web})
+        given = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
+        web = settings.exporter_web.model_copy(update=given)
+        settings = settings.model_copy(update={"exporter_web": web})
         serve_exporter(settings, load=lambda: load_settings(config), fetch=fetch_sources)
 
 
