@@ -7,7 +7,7 @@ The sections `prices`, `usage`, `clusters`, `policy`, `recommend` and `recommend
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
@@ -73,7 +73,9 @@ class PoolSettings(Section):
     instance_types: tuple[str, ...] = Field(min_length=1, description="Machine types it may use.")
     nodes_min: int = Field(default=0, ge=0, description="Nodes it keeps in any case.")
     nodes_max: int | None = Field(
-        default=None, ge=0, description="Most nodes it may have; owned and committed pools: the nodes that are paid for."
+        default=None,
+        ge=0,
+        description="Most nodes it may have; owned and committed pools: the nodes that are paid for.",
     )
 
 
@@ -132,7 +134,7 @@ class FlowSettings(Section):
     """A data flow of a workload."""
 
     to: str = Field(description="internet, or provider/region such as aws/eu-west-2.")
-    gib_per_hour: float = Field(ge=0)
+    gib_per_hour: float = Field(ge=0, description="GiB an hour on average, hours without any counted.")
     direction: Literal["in", "out"] = "out"
 
     @model_validator(mode="after")
@@ -192,7 +194,7 @@ class SpotRisk(Section):
     Advisor; GCP and Azure publish no rate that can be read without an account.
     """
 
-    interruptions_per_month: dict[str, float] = Field(
+    interruptions_per_month: dict[str, Annotated[float, Field(ge=0)]] = Field(
         default_factory=dict, description="Expected interruptions of one node a month, by provider."
     )
     default_interruptions_per_month: float = Field(

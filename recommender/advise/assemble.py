@@ -87,7 +87,7 @@ def _recommendations(
     builder = Builder(
         question=question,
         prices=PriceFinder(question.prices, moving),
-        flows=FlowFinder(decision.lines, moving),
+        flows=FlowFinder(question.prices, decision.lines, moving),
         broken={w: (one.why, one.legal_basis) for w, one in broken.items()},
     )
     return ranked(builder.build(row, told.get(row["w"], ())) for row in moving.iter_rows(named=True))

@@ -77,7 +77,7 @@ class Builder:
             current=current,
             recommended=recommended,
             monthly=_monthly(row, days=days) if saves else None,
-            cost_delta_gbp_per_hour=None if saves else round(-row["saving_gbp_per_hour"], DIGITS),
+            cost_delta_gbp_per_hour=None if saves else round(-row["saving_gbp_per_hour"], DIGITS) + 0.0,
             legal_basis=legal_basis,
             one_off=one_off,
             prices=prices,

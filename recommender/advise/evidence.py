@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import polars as pl
@@ -10,6 +10,7 @@ import polars as pl
 from exporters.core.words import NO_ZONE, OperatingSystem
 from exporters.store.read import Prices
 from recommender.advise.record import EgressEvidence, PriceEvidence
+from recommender.place.tiers import PROVENANCE
 
 _DIGITS = 9
 _Side = Literal["current", "recommended"]
@@ -70,11 +71,13 @@ class FlowFinder:
     """Finds the priced data flows of moves again.
 
     Args:
+        prices: the prices that the plan rests on.
         lines: each flow's price at each region.
         moving: the chosen pairs.
     """
 
-    def __init__(self, lines: pl.DataFrame, moving: pl.DataFrame) -> None:
+    def __init__(self, prices: Prices, lines: pl.DataFrame, moving: pl.DataFrame) -> None:
+        self._manifests = {manifest.source: manifest for manifest in prices.used}
         kept = lines.join(moving.select("w"), on="w", how="semi")
         self._lines: dict[tuple[int, str, str], list[dict[str, Any]]] = {}
         for line in kept.sort("w", "provider", "region", "to", "direction").iter_rows(named=True):
@@ -83,25 +86,24 @@ class FlowFinder:
     def of(self, row: Mapping[str, Any]) -> tuple[EgressEvidence, ...]:
         """This will return the flows as priced at the place left and at the place advised."""
         return tuple(
-            evidence
+            self._evidence(side, line)
             for side, prefix in _SIDES
-            for evidence in _flows(
-                side, self._lines.get((row["w"], row[f"{prefix}_provider"], row[f"{prefix}_region"]), [])
-            )
+            for line in self._lines.get((row["w"], row[f"{prefix}_provider"], row[f"{prefix}_region"]), [])
         )
 
-
-def _flows(side: _Side, lines: Iterable[Mapping[str, Any]]) -> list[EgressEvidence]:
-    names = ("to", "direction", "gib_per_hour", "from_region", "basis")
-    return [
-        EgressEvidence(
+    def _evidence(self, side: _Side, line: Mapping[str, Any]) -> EgressEvidence:
+        manifest = self._manifests.get(line["source"])
+        return EgressEvidence(
             used_for=side,
             gbp_per_gib=round(line["gbp_per_gib"], _DIGITS),
             gbp_per_hour=round(line["gbp_per_hour"], _DIGITS),
-            **{name: line[name] for name in names},
+            snapshot_id=None if manifest is None else manifest.id,
+            origin=None if manifest is None else manifest.origin.value,
+            **{name: line[name] for name in (*_FLOW, *PROVENANCE)},
         )
-        for line in lines
-    ]
+
+
+_FLOW = ("to", "direction", "gib_per_hour", "from_region", "basis")
 
 
 def _rounded(value: float | None) -> float | None:

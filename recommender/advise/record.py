@@ -162,8 +162,17 @@ class EgressEvidence(Part):
     gib_per_hour: float
     from_region: str = Field(description="provider/region that the bytes leave, or internet.")
     basis: str = Field(description="internet, region-pair, same-region or inbound.")
-    gbp_per_gib: float
+    gbp_per_gib: float = Field(description="Average over the month's volume on the same way.")
     gbp_per_hour: float
+    source: str | None = Field(default=None, description="Absent, with all below: nothing is billed.")
+    snapshot_id: str | None = None
+    origin: str | None = None
+    currency: str | None = Field(default=None, description="The currency that the list is in.")
+    gbp_per_unit: float | None = None
+    fx_date: date | None = None
+    fx_source: str | None = None
+    observed_at: datetime | None = None
+    note: str | None = None
 
 
 class UsageEvidence(Part):

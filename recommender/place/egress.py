@@ -15,10 +15,11 @@ from __future__ import annotations
 import polars as pl
 
 from exporters.core.units import HOURS_PER_MONTH
-from recommender.place.tiers import PATH, cost_of_volume
+from recommender.place.tiers import PATH, PROVENANCE, cost_of_volume, provenance
 
 INTERNET = "internet"
 _SITE = ("provider", "region")
+_LINE = ("w", *_SITE, "to", "direction", "gib_per_hour", "from_region", "basis", "gbp_per_gib", "gbp_per_hour")
 
 
 def egress_lines(
@@ -34,7 +35,7 @@ def egress_lines(
 
     Returns:
         w, provider, region, to, direction, gib_per_hour, from_region (provider/region that the bytes leave), basis,
-        gbp_per_gib and gbp_per_hour (both null: no published rate).
+        gbp_per_gib and gbp_per_hour (both null: no published rate), and PROVENANCE (null where nothing is billed).
     """
     sites = pl.concat([regions.select(_SITE), current.select(_SITE)]).unique().sort(_SITE)
     lines = _with_path(flows.join(sites, how="cross", maintain_order="left_right"), rates)
@@ -49,7 +50,8 @@ def egress_lines(
         )
         .with_columns(gbp_per_gib=pl.when(free).then(0.0).otherwise("gbp_per_gib"))
         .with_columns(gbp_per_hour=pl.col("gib_per_hour") * pl.col("gbp_per_gib"))
-        .select("w", *_SITE, "to", "direction", "gib_per_hour", "from_region", "basis", "gbp_per_gib", "gbp_per_hour")
+        .join(provenance(rates), on=list(PATH), how="left", maintain_order="left")
+        .select(*_LINE, *(pl.when(~free).then(pl.col(name)).alias(name) for name in PROVENANCE))
     )
 
 

@@ -7,6 +7,9 @@ import polars as pl
 PATH = ("path_provider", "path_region", "path_destination", "path_to_region")
 """Columns that name one price list: provider, region the bytes leave, destination, region they reach (or any)."""
 
+PROVENANCE = ("source", "currency", "gbp_per_unit", "fx_date", "fx_source", "observed_at", "note")
+"""Where a price list comes from, and the rate it was converted at."""
+
 _RATE_COLUMNS = ("provider", "from_region", "destination", "to_region")
 
 
@@ -38,18 +41,29 @@ def cost_of_volume(volumes: pl.DataFrame, rates: pl.DataFrame) -> pl.DataFrame:
     return numbered.join(billed, on="__row", how="left", maintain_order="left").drop("__row")
 
 
-def _price_lists(rates: pl.DataFrame) -> pl.DataFrame:
-    """One price list a path: a price book's, which may hold a contract, before the provider's own."""
-    key = list(_RATE_COLUMNS)
-    not_book = pl.col("source") != "book"
+def provenance(rates: pl.DataFrame) -> pl.DataFrame:
+    """This will return where each path's price list comes from: the columns of PATH and of PROVENANCE."""
     return (
-        rates.sort([*key, not_book, "source", "tier_start_gib"])
-        .filter(pl.col("source") == pl.col("source").first().over(key))
-        .with_columns(tier_end_gib=pl.col("tier_start_gib").shift(-1).over(key).fill_null(float("inf")))
-        .select(
-            *(pl.col(name).alias(path) for name, path in zip(_RATE_COLUMNS, PATH, strict=True)),
-            "tier_start_gib",
-            "tier_end_gib",
-            "gbp_per_gib",
-        )
+        _one_list_a_path(rates)
+        .group_by(_RATE_COLUMNS, maintain_order=True)
+        .agg(pl.col(PROVENANCE).first())
+        .rename(dict(zip(_RATE_COLUMNS, PATH, strict=True)))
+    )
+
+
+def _price_lists(rates: pl.DataFrame) -> pl.DataFrame:
+    end = pl.col("tier_start_gib").shift(-1).over(_RATE_COLUMNS).fill_null(float("inf"))
+    return (
+        _one_list_a_path(rates)
+        .with_columns(tier_end_gib=end)
+        .select(*_RATE_COLUMNS, "tier_start_gib", "tier_end_gib", "gbp_per_gib")
+        .rename(dict(zip(_RATE_COLUMNS, PATH, strict=True)))
+    )
+
+
+def _one_list_a_path(rates: pl.DataFrame) -> pl.DataFrame:
+    """The tiers of one source a path, in order: a price book's, which may hold a contract, before the provider's."""
+    not_book = pl.col("source") != "book"
+    return rates.sort([*_RATE_COLUMNS, not_book, "source", "tier_start_gib"]).filter(
+        pl.col("source") == pl.col("source").first().over(_RATE_COLUMNS)
     )

@@ -281,6 +281,14 @@ def doubled() -> Any:
     return prices(offers, rates)
 
 
+def test_an_empty_fleet_an_empty_week_and_a_store_without_prices_give_plans_that_say_so() -> None:
+    assert {one.reason for one in plan(workloads=workloads()).not_enough_data} == {"no-usage"}
+    assert [one.reason for one in plan(workload(), pools=pools()).not_enough_data] == ["unknown-cluster"]
+    unpriced = plan(workload(), prices=prices([], []), pools=pools(GENERAL))
+    assert [one.reason for one in unpriced.not_enough_data] == ["no-price"]
+    assert (unpriced.summary.planned_gbp_per_hour, unpriced.summary.gap_ratio) == (0.0, None)
+
+
 def test_pools_that_nobody_named_are_not_needed() -> None:
     lonely = plan(workload(), pools=pools(GENERAL))
     assert lonely.recommendations == ()

@@ -47,7 +47,17 @@ def test_the_explanation_gives_every_term_in_pounds() -> None:
         "onprem-lon is paid for in any case: an hour there counts £0.0400 in cash, £0.0720 in full.",
         "Moving costs £0.01 once, which comes back within the hour.",
     )
-    assert [line.basis for line in one.egress] == ["internet", "internet"]
+    here, there = one.egress
+    assert (here.basis, here.source, here.snapshot_id) == ("internet", "aws", "aws/20261130T120000.000000Z")
+    assert (here.currency, here.fx_source, there.source) == ("GBP", "ecb", "onprem")
+
+
+def test_a_flow_that_nobody_bills_names_no_price_list() -> None:
+    to_london = flows(flow(to="aws/eu-west-2", direction="in"))
+    [one] = plan(workload(), flows=to_london, pools=pools(GENERAL, METAL)).recommendations
+    here, there = one.egress
+    assert (here.basis, here.gbp_per_gib, here.source) == ("same-region", 0.0, None)
+    assert (there.basis, there.from_region, there.source) == ("internet", "aws/eu-west-2", "aws")
 
 
 def test_what_a_rule_costs_is_said_in_the_recommendation_with_its_legal_basis() -> None:
