@@ -1,4 +1,4 @@
-"""The recommender's commands: recommend. Arguments in, one call each, results out; no logic."""
+"""The recommender's commands: recommend, explain, report, serve, demo. Arguments in, one call each, results out."""
 
 from __future__ import annotations
 
@@ -14,12 +14,20 @@ from exporters.core.config_file import read_document, validate
 from exporters.core.output import ListFormat, errors_explained
 from exporters.core.sections import ALL_SECTIONS
 from exporters.core.settings_file import ConfigOption, settings_path
+from recommender.demo.run import run_demo
+from recommender.explained import explained, find
 from recommender.inputs import evaluation
+from recommender.listing import write_plan
+from recommender.report.registry import FORMATS
+from recommender.report.view_model import report_of
+from recommender.report.week import Week
+from recommender.report.write import write_report
+from recommender.serving import serve_recommender
 from recommender.settings import RecommenderSettings
 
-app = typer.Typer(no_args_is_help=True)
+THRESHOLD_MET = 3
 
-OutputOption = Annotated[ListFormat, typer.Option("--output", "-o", help="table, json or csv.")]
+app = typer.Typer(no_args_is_help=True)
 
 
 def load_settings(config: Path | None) -> RecommenderSettings:
@@ -34,6 +42,14 @@ def _moment(text: str) -> datetime:
         raise typer.BadParameter(f"{text!r} is not an ISO 8601 time, such as 2026-11-30T09:00:00Z") from error
 
 
+def _week(text: str) -> Week:
+    try:
+        return Week.parse(text)
+    except ValueError as error:
+        raise typer.BadParameter(f"{text!r} is not a week, such as 2026-W48 or 2026-11-25") from error
+
+
+OutputOption = Annotated[ListFormat, typer.Option("--output", "-o", help="table, json or csv.")]
 AtOption = Annotated[
     datetime | None,
     typer.Option("--at", parser=_moment, metavar="TIME", help="Evaluation time, ISO 8601 in UTC; default: now."),
@@ -41,12 +57,78 @@ AtOption = Annotated[
 
 
 @app.command()
-def recommend(config: ConfigOption = None, at: AtOption = None, output: OutputOption = ListFormat.TABLE) -> None:
+def recommend(
+    config: ConfigOption = None,
+    at: AtOption = None,
+    fail_above: Annotated[
+        float | None, typer.Option(metavar="GBP", help="Exit with 3 if more than this could be saved a month.")
+    ] = None,
+    output: OutputOption = ListFormat.TABLE,
+) -> None:
     """Say which workload should run where, what it saves a month, and what cannot be said."""
     with errors_explained():
         plan = evaluation(load_settings(config), at=at or SystemClock().now())
-    if output is ListFormat.JSON:
-        sys.stdout.write(plan.to_json() + "\n")
-    else:
-        for one in plan.recommendations:
-            sys.stdout.write(f"{one.title}\n")
+        write_plan(report_of(plan), output)
+    if fail_above is not None and plan.summary.saving_gbp_per_month > fail_above:
+        raise typer.Exit(THRESHOLD_MET)
+
+
+@app.command()
+def explain(
+    advice_id: Annotated[str, typer.Argument(metavar="ID", help="A recommendation's id, or how it begins.")],
+    config: ConfigOption = None,
+    at: AtOption = None,
+    as_json: Annotated[bool, typer.Option("--json", help="The whole record.")] = False,
+) -> None:
+    """Explain one recommendation: prices, usage, thresholds, and what would change the verdict."""
+    with errors_explained():
+        one = find(evaluation(load_settings(config), at=at or SystemClock().now()), advice_id)
+    sys.stdout.write(one.model_dump_json(indent=2, exclude_none=True) + "\n" if as_json else explained(one))
+
+
+@app.command()
+def report(
+    config: ConfigOption = None,
+    week: Annotated[
+        Week | None,
+        typer.Option(
+            parser=_week, metavar="WEEK", help="2026-W48, or a date in the week; default: the last whole one."
+        ),
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Folder to write into; made if it is not there.")] = Path("tuppence-report"),
+    form: Annotated[
+        list[str] | None, typer.Option("--format", help="html, md, json, csv; may be repeated; default: all.")
+    ] = None,
+    at: AtOption = None,
+) -> None:
+    """Write a week's report."""
+    with errors_explained():
+        moment = at or SystemClock().now()
+        asked = week or Week.last_whole(moment)
+        plan = evaluation(load_settings(config), at=moment, window=asked.window)
+        for path in write_report(report_of(plan, asked), out, names=form or [one.name for one in FORMATS]):
+            typer.echo(path)
+
+
+@app.command()
+def serve(
+    config: ConfigOption = None,
+    port: Annotated[int | None, typer.Option(help="Port to listen on; 0: any free one.")] = None,
+) -> None:
+    """Serve recommendations as pages, API and metrics, and keep them fresh."""
+    with errors_explained():
+        settings = load_settings(config)
+        if port is not None:
+            web = settings.recommender_web.model_copy(update={"port": port})
+            settings = settings.model_copy(update={"recommender_web": web})
+        serve_recommender(settings, load=lambda: load_settings(config))
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder to write into; made if it is not there.")] = Path("demo-output"),
+    seed: Annotated[int, typer.Option(help="Of the made-up week; the same seed gives the same week.")] = 1,
+) -> None:
+    """Show everything once, without an account: prices, a scrape, advice and the report of a made-up company."""
+    with errors_explained():
+        run_demo(out, seed=seed, clock=SystemClock(), say=typer.echo)

@@ -7,18 +7,24 @@ import io
 
 from recommender.report.view import Report
 
+BYTE_ORDER_MARK = "\ufeff"
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 def render(report: Report) -> str:
     """This will return one row a recommendation; without any, an empty file."""
+    return BYTE_ORDER_MARK + rows_as_csv(report)
+
+
+def rows_as_csv(report: Report) -> str:
+    """This will return the same for another program: no byte order mark."""
     if not report.rows:
-        return "\ufeff"
+        return ""
     out = io.StringIO()
     writer = csv.DictWriter(out, fieldnames=list(report.rows[0]), lineterminator="\r\n")
     writer.writeheader()
     writer.writerows({name: _safe(value) for name, value in row.items()} for row in report.rows)
-    return "\ufeff" + out.getvalue()
+    return out.getvalue()
 
 
 def _safe(value: object) -> object:

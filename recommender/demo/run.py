@@ -1,0 +1,86 @@
+"""The demonstration: write a made-up company, run the real exporter on it, scrape it, and advise from its store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+
+from exporters.core.clock import Clock
+from exporters.core.config_file import read_document, validate
+from exporters.core.errors import StoreError
+from exporters.core.output import ListFormat, print_table
+from exporters.core.sections import ALL_SECTIONS
+from recommender.demo.exporter_process import running_exporter, scraped
+from recommender.demo.prices import cheapest_gpus, cheapest_vcpus, internet_egress
+from recommender.demo.write import write_demo
+from recommender.inputs import evaluation, prices_at
+from recommender.listing import write_plan
+from recommender.report.json import render as as_json
+from recommender.report.view_model import report_of
+from recommender.report.week import Week
+from recommender.report.write import write_report
+from recommender.settings import RecommenderSettings
+
+SOURCE = "onprem"
+"""The one source that the demonstration asks; the others are packaged."""
+
+
+def run_demo(folder: Path, *, seed: int, clock: Clock, say: Callable[[str], None]) -> None:
+    """This will run the demonstration and print what it finds.
+
+    The usage is of the last whole week, the prices are the exporter's at the time.
+
+    Args:
+        folder: where everything is written: the files of the company, metrics.txt, recommendations.json, report.html
+            and report.md.
+        seed: of the usage.
+        clock: the time.
+        say: prints a line.
+
+    Raises:
+        TuppenceError: a part did not work; nothing is made up in its stead.
+    """
+    week = Week.last_whole(clock.now())
+    path = write_demo(folder, until=week.window.end, seed=seed)
+    say(f"A made-up company: five clusters and a week of usage, in {folder}/.")
+    log = folder / "exporter.log"
+    with running_exporter(path, log=log) as url:
+        body = scraped(url, source=SOURCE, log=log)
+        say(f"The exporter ran at {url} and was scraped once: {_samples(body):,} samples, in {folder}/metrics.txt.")
+    _write(folder / "metrics.txt", body)
+    settings = validate(read_document(path), RecommenderSettings, known=ALL_SECTIONS)
+    at = clock.now()
+    _show_prices(settings, at, say)
+    report = report_of(evaluation(settings, at=at, window=week.window), week)
+    write_plan(report, ListFormat.TABLE)
+    _write(folder / "recommendations.json", as_json(report))
+    written = write_report(report, folder, names=["html", "md"], stem="report")
+    say(f"\nOpen {written[0]}. To go on: tuppence recommend --config {path}")
+
+
+def _show_prices(settings: RecommenderSettings, at: datetime, say: Callable[[str], None]) -> None:
+    prices = prices_at(settings, at=at)
+    say("")
+    print_table(cheapest_vcpus(prices), title="The cheapest vCPU-hours", right=("£/vCPU-hour",))
+    say("")
+    print_table(cheapest_gpus(prices), title="The cheapest GPU-hours", right=("£/GPU-hour",))
+    say("")
+    regions = {(cluster.provider, cluster.region) for cluster in settings.clusters}
+    print_table(internet_egress(prices, regions), title="A GiB to the internet", right=("£/GiB", "from GiB a month"))
+    say("")
+
+
+def _samples(body: str) -> int:
+    return sum(1 for line in body.splitlines() if line and not line.startswith("#"))
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise StoreError(
+            f"the file cannot be written ({error})",
+            where=str(path),
+            next_step="Check that the folder can be written and the disk has room.",
+        ) from error

@@ -1,0 +1,47 @@
+"""Reports become files: each format written to the side and renamed, so that nobody reads half of one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from exporters.core.errors import SettingsError, StoreError
+from recommender.report.registry import FORMATS
+from recommender.report.view import Report
+
+
+def write_report(report: Report, folder: Path, *, names: Sequence[str], stem: str | None = None) -> list[Path]:
+    """This will write a report in the named formats and return the paths.
+
+    Args:
+        report: the view model.
+        folder: made if it is not there.
+        names: of formats.
+        stem: of the files; default: report- and the week.
+
+    Raises:
+        SettingsError: there is no such format.
+        StoreError: the folder cannot be written.
+    """
+    known = {one.name: one for one in FORMATS}
+    if wrong := [name for name in names if name not in known]:
+        raise SettingsError(
+            f"there is no format {wrong[0]!r}", where="--format", next_step=f"Name some of: {', '.join(known)}."
+        )
+    first = stem or (f"report-{report.week}" if report.week else "report")
+    return [_write(folder / f"{first}.{name}", known[name].render(report)) for name in dict.fromkeys(names)]
+
+
+def _write(path: Path, text: str) -> Path:
+    beside = path.with_name(f".{path.name}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        beside.write_text(text, encoding="utf-8", newline="")
+        beside.replace(path)
+    except OSError as error:
+        raise StoreError(
+            f"the report cannot be written ({error})",
+            where=str(path),
+            next_step="Check that the folder can be written and the disk has room.",
+        ) from error
+    return path

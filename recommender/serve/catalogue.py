@@ -1,0 +1,107 @@
+"""The catalogue of the recommender's metrics: one row each, from which code, reference page and tests come.
+
+Names follow Prometheus' naming practice: one unit a metric, the unit last, currency in the name, ``A_per_B``
+(prometheus.io/docs/practices/naming, "Metric names"). A new metric is a new row here and its samples in metrics.py.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Kind(StrEnum):
+    """Types of metrics, in OpenMetrics' words."""
+
+    GAUGE = "gauge"
+    COUNTER = "counter"
+    INFO = "info"
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One metric.
+
+    Args:
+        name: as it stands in the text format.
+        help: one or two sentences for the reader of a dashboard.
+        kind: gauge, counter or info; an info's value is always 1.
+        labels: label names, in the order in which they are written.
+        unit: the end of the name; empty for counts and infos.
+    """
+
+    name: str
+    help: str
+    kind: Kind = Kind.GAUGE
+    labels: tuple[str, ...] = ()
+    unit: str = ""
+
+
+_ADVICE = ("kind", "state", "confidence")
+
+ADVICE: tuple[Metric, ...] = (
+    Metric("tuppence_recommendations", "Recommendations of the last good plan.", labels=_ADVICE),
+    Metric(
+        "tuppence_recommendation_saving_gbp_per_month",
+        "What the recommendations would save, in pounds for 730 hours. Kinds that may cost have no series.",
+        labels=_ADVICE,
+        unit="gbp_per_month",
+    ),
+    Metric(
+        "tuppence_recommender_current_gbp_per_hour",
+        "What the priced workloads cost where they are, in pounds an hour.",
+        unit="gbp_per_hour",
+    ),
+    Metric(
+        "tuppence_recommender_planned_gbp_per_hour",
+        "What they would cost as advised, in pounds an hour.",
+        unit="gbp_per_hour",
+    ),
+    Metric(
+        "tuppence_recommender_lower_bound_gbp_per_hour",
+        "What no plan can beat: every workload at its cheapest legal place, room ignored, in pounds an hour.",
+        unit="gbp_per_hour",
+    ),
+    Metric("tuppence_recommender_breaches", "Workloads that run where a hard rule does not let them."),
+    Metric(
+        "tuppence_recommender_not_enough_data", "Workloads and clusters of which nothing is said.", labels=("reason",)
+    ),
+)
+
+HEALTH: tuple[Metric, ...] = (
+    Metric(
+        "tuppence_recommender_evaluation_timestamp_seconds",
+        "Evaluation time of the last good plan, seconds since 1970.",
+        unit="timestamp_seconds",
+    ),
+    Metric(
+        "tuppence_recommender_usage_end_timestamp_seconds",
+        "End of the usage that the last good plan rests on, seconds since 1970.",
+        unit="timestamp_seconds",
+    ),
+    Metric(
+        "tuppence_recommender_evaluation_success", "1 if the last evaluation gave a plan, 0 if the one before stays."
+    ),
+    Metric(
+        "tuppence_recommender_evaluation_duration_seconds",
+        "How long the last evaluation took.",
+        unit="duration_seconds",
+    ),
+    Metric("tuppence_recommender_evaluations_total", "Evaluations since the start.", kind=Kind.COUNTER),
+    Metric("tuppence_recommender_evaluation_failures_total", "Evaluations that gave no plan.", kind=Kind.COUNTER),
+    Metric(
+        "tuppence_recommender_config_last_reload_successful",
+        "1 if the settings on disk are in use, 0 if they are wrong.",
+    ),
+    Metric(
+        "tuppence_recommender_config_last_reload_success_timestamp_seconds",
+        "When the settings in use were read, seconds since 1970.",
+        unit="timestamp_seconds",
+    ),
+    Metric(
+        "tuppence_build_info",
+        "Version of Tuppence and of Python.",
+        kind=Kind.INFO,
+        labels=("version", "python_version"),
+    ),
+)

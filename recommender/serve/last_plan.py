@@ -1,0 +1,121 @@
+"""The last good plan and how the evaluations go: what every page, answer and metric is made from.
+
+A failed evaluation changes no figure: the plan before stays, its age grows and the error stands beside it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from recommender.advise.plan import Plan
+from recommender.report import html
+from recommender.report.view import Report
+from recommender.report.view_model import report_of
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A plan and what is rendered from it, once.
+
+    Args:
+        plan: the plan.
+        report: its view model.
+        page: the report as HTML.
+        document: the plan as JSON.
+    """
+
+    plan: Plan
+    report: Report
+    page: bytes
+    document: bytes
+
+    @classmethod
+    def of(cls, plan: Plan) -> Served:
+        """This will render a plan."""
+        report = report_of(plan)
+        return cls(plan=plan, report=report, page=html.render(report).encode(), document=plan.to_json().encode())
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What is known at a moment.
+
+    Args:
+        served: the last good plan; None: there is none yet.
+        evaluations: ended since the start.
+        failures: failed ones among them.
+        succeeded: whether the last one did; None: none has ended.
+        finished_at: when the last one ended.
+        duration_seconds: of the last one.
+        error: why the last one failed; empty if it did not.
+        reload_successful: whether the settings on disk are the ones in use.
+        reloaded_at: when they were read.
+    """
+
+    served: Served | None = None
+    evaluations: int = 0
+    failures: int = 0
+    succeeded: bool | None = None
+    finished_at: datetime | None = None
+    duration_seconds: float = 0.0
+    error: str = ""
+    reload_successful: bool = True
+    reloaded_at: datetime | None = None
+
+
+class LastPlan:
+    """Keeps the state; safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._state = State()
+
+    @property
+    def state(self) -> State:
+        """What is known now; it does not change in the reader's hands."""
+        return self._state
+
+    def succeeded(self, plan: Plan, *, at: datetime, duration_seconds: float) -> None:
+        """This will serve a plan from now on."""
+        served = Served.of(plan)
+        with self._lock:
+            self._state = replace(
+                self._state,
+                served=served,
+                evaluations=self._state.evaluations + 1,
+                succeeded=True,
+                finished_at=at,
+                duration_seconds=duration_seconds,
+                error="",
+            )
+
+    def failed(self, error: Exception, *, at: datetime, duration_seconds: float) -> None:
+        """This will note why the plan before stays."""
+        with self._lock:
+            self._state = replace(
+                self._state,
+                evaluations=self._state.evaluations + 1,
+                failures=self._state.failures + 1,
+                succeeded=False,
+                finished_at=at,
+                duration_seconds=duration_seconds,
+                error=str(error),
+            )
+
+    def reload_succeeded(self, *, at: datetime) -> None:
+        """This will note that the settings on disk are in use."""
+        with self._lock:
+            self._state = replace(self._state, reload_successful=True, reloaded_at=at)
+
+    def reload_failed(self) -> None:
+        """This will note that the settings on disk are wrong; those before stay."""
+        with self._lock:
+            self._state = replace(self._state, reload_successful=False)
+
+
+def etag_of(body: bytes) -> str:
+    """This will return a strong validator of a body (RFC 9110, "ETag")."""
+    return f'"{hashlib.sha256(body).hexdigest()[:32]}"'

@@ -1,0 +1,41 @@
+"""The catalogue as a page for readers: docs/reference/recommender-metrics.md is this module's output.
+
+``python -m recommender.serve.reference > docs/reference/recommender-metrics.md``; a test compares them.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+
+from recommender.serve.catalogue import ADVICE, HEALTH, Metric
+
+_OPENING = """# Metrics of the recommender
+
+A scrape reads memory only. Figures are those of the last good plan: a failed evaluation changes none of them, so alert
+on `tuppence_recommender_evaluation_success == 0` and on the age of `tuppence_recommender_evaluation_timestamp_seconds`.
+
+Savings are pounds for 730 hours. Advice that is owed to a rule (`kind="compliance"`) is counted, but has no saving.
+"""
+
+_CLOSING = """The metrics of the process, the platform and the garbage collector (`process_…`, `python_…`) are those of
+prometheus-client.
+"""
+
+
+def page() -> str:
+    """This will return the page in Markdown."""
+    return "\n".join([_OPENING, *_table("Advice", ADVICE), *_table("Health of the recommender", HEALTH), _CLOSING])
+
+
+def _table(title: str, metrics: Iterable[Metric]) -> list[str]:
+    rows = [f"| `{one.name}` | {one.kind.value} | {_labels(one)} | {one.help} |" for one in metrics]
+    return [f"## {title}", "", "| metric | type | labels | meaning |", "|---|---|---|---|", *rows, ""]
+
+
+def _labels(metric: Metric) -> str:
+    return ", ".join(f"`{name}`" for name in metric.labels) or "–"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page())

@@ -1,0 +1,120 @@
+"""The recommender as a service: a plan in memory, a job that makes the next one, one port to read it from."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from datetime import datetime
+
+import structlog
+
+from exporters.core.clock import Clock, SystemClock
+from exporters.core.errors import TuppenceError
+from exporters.core.output import stderr
+from exporters.core.web.serving import Address, serve
+from recommender.inputs import evaluation
+from recommender.jobs import Scheduler, next_run, scheduler_for
+from recommender.serve.app import Recommender, create_app
+from recommender.serve.last_plan import LastPlan
+from recommender.settings import RecommenderSettings
+
+_log = structlog.get_logger(__name__)
+
+
+class RecommenderService:
+    """Everything behind the recommender's port.
+
+    Args:
+        settings: checked settings.
+        load: reads them again; raises SettingsError when they are wrong.
+        clock: the time.
+    """
+
+    def __init__(
+        self, settings: RecommenderSettings, *, load: Callable[[], RecommenderSettings], clock: Clock | None = None
+    ) -> None:
+        self._settings = settings
+        self._load = load
+        self._clock = clock or SystemClock()
+        self._last = LastPlan()
+        self._reloading = threading.Lock()
+        self._evaluating = threading.Lock()
+        self._scheduler: Scheduler | None = None
+
+    def start(self) -> None:
+        """This will start the evaluations; the first one runs at once, beside the caller."""
+        self._last.reload_succeeded(at=self._clock.now())
+        self._schedule()
+
+    def stop(self) -> None:
+        """This will stop the evaluations; one under way is not waited for."""
+        if self._scheduler is not None:
+            self._scheduler.shutdown(wait=False)
+
+    def app(self) -> Recommender:
+        """This will return what the pages show and do."""
+        return Recommender(last=self._last, clock=self._clock, reload=self.reload, next_run=self._next_run)
+
+    def evaluate(self) -> None:
+        """This will evaluate once; a failure keeps the plan before and is noted with its reason.
+
+        One that a reload overtook ends before the one with the new settings begins.
+        """
+        with self._evaluating:
+            self._evaluate()
+
+    def _evaluate(self) -> None:
+        at, started = self._clock.now(), time.monotonic()
+        try:
+            plan = evaluation(self._settings, at=at)
+        except Exception as error:  # noqa: BLE001 - whatever it was, it must show on the page and in the metrics
+            seconds = time.monotonic() - started
+            self._last.failed(error, at=self._clock.now(), duration_seconds=seconds)
+            _log.error(
+                "evaluation_failed", error=str(error), exc_info=not isinstance(error, TuppenceError), seconds=seconds
+            )
+            return
+        seconds = time.monotonic() - started
+        self._last.succeeded(plan, at=self._clock.now(), duration_seconds=seconds)
+        _log.info("evaluated", recommendations=len(plan.recommendations), seconds=round(seconds, 3))
+
+    def reload(self) -> None:
+        """This will read the settings again and evaluate by them; wrong ones change nothing.
+
+        Raises:
+            TuppenceError: the settings are wrong; the ones in use stay.
+        """
+        with self._reloading:
+            try:
+                self._settings = self._load()
+            except TuppenceError:
+                self._last.reload_failed()
+                raise
+            self.stop()
+            self._schedule()
+            self._last.reload_succeeded(at=self._clock.now())
+            _log.info("settings_reloaded")
+
+    def _schedule(self) -> None:
+        every = self._settings.recommend.every_minutes
+        self._scheduler = scheduler_for(self.evaluate, every_minutes=every, first=self._clock.now())
+        self._scheduler.start()
+
+    def _next_run(self) -> datetime | None:
+        return next_run(self._scheduler) if self._scheduler is not None else None
+
+
+def serve_recommender(settings: RecommenderSettings, *, load: Callable[[], RecommenderSettings]) -> None:
+    """This will serve until a signal ends it; see RecommenderService."""
+    service = RecommenderService(settings, load=load)
+    service.start()
+    web = settings.recommender_web
+    try:
+        serve(create_app(service.app()), host=web.host, port=web.port, web_config=web.config_file, ready=_announce)
+    finally:
+        service.stop()
+
+
+def _announce(address: Address) -> None:
+    stderr.print(f"Serving recommendations at {address.url}/; report: {address.url}/report")
