@@ -108,21 +108,41 @@ def _steps(usage: Usage, coverage: Coverage, window: Window) -> pl.DataFrame:
     )
 
 
-def _reduced(samples: pl.DataFrame, coverage: Coverage) -> pl.DataFrame:
-    """One row a workload, over all the places it ran in."""
-    gpus, ratio = pl.col("gpu_request"), pl.col("gpu_usage_ratio")
-    steps = samples.group_by(*KEY, "step", "weight").agg(
-        pl.col(*TOTALS).sum(),
-        *(_known_sum(name) for name in USAGES),
-        (ratio * gpus).sum().alias("_gpus_busy"),
-        gpus.filter(ratio.is_not_null()).sum().alias("_gpus_measured"),
-        pl.col("first_seen").min(),
-        pl.col("last_seen").max(),
+def _per_step(samples: pl.DataFrame) -> pl.DataFrame:
+    """One row a workload and step, over all the places it ran in.
+
+    Usage is null where that in one of the places is not known, or it ran in none. `_gpus_busy` is Σ GPUs × ratio over
+    the GPUs whose ratio is known, `_gpus_measured` their number.
+    """
+    ran, ratio = pl.col("replicas") > 0, pl.col("gpu_usage_ratio")
+    return (
+        samples.with_columns(
+            *((ran & pl.col(name).is_null()).alias(f"_{name}_unknown") for name in USAGES),
+            *(pl.when(ran).then(pl.col(name)).alias(name) for name in USAGES),
+            (ratio * pl.col("gpu_request")).alias("_gpus_busy"),
+            pl.when(ratio.is_not_null()).then("gpu_request").alias("_gpus_measured"),
+        )
+        .group_by(*KEY, "step", "weight")
+        .agg(
+            pl.col(*TOTALS, *USAGES, "_gpus_busy", "_gpus_measured").sum(),
+            pl.col(*(f"_{name}_unknown" for name in USAGES)).any(),
+            pl.col("first_seen").min(),
+            pl.col("last_seen").max(),
+        )
+        .with_columns(
+            pl.when((pl.col("replicas") > 0) & ~pl.col(f"_{name}_unknown")).then(pl.col(name)).alias(name)
+            for name in USAGES
+        )
     )
+
+
+def _reduced(samples: pl.DataFrame, coverage: Coverage) -> pl.DataFrame:
+    """One row a workload."""
     weight, observed = pl.col("weight"), pl.col("observed_steps").first()
     measured = pl.col("_gpus_measured").dot(weight)
     return (
-        steps.sort(*KEY, "step")
+        _per_step(samples)
+        .sort(*KEY, "step")
         .join(coverage.clusters, on="cluster", maintain_order="left")
         .group_by(KEY, maintain_order=True)
         .agg(
@@ -142,16 +162,9 @@ def _reduced(samples: pl.DataFrame, coverage: Coverage) -> pl.DataFrame:
             pl.col("step").max().alias("_own_last_step"),
         )
         .join(_main(samples, PLACE, pl.col("replicas")), on=KEY, how="left")
-        .join(_main(samples, ("gpu_model",), gpus), on=KEY, how="left")
+        .join(_main(samples, ("gpu_model",), pl.col("gpu_request")), on=KEY, how="left")
         .with_columns(pl.col(*PLACE, "gpu_model").fill_null(""))
     )
-
-
-def _known_sum(name: str) -> pl.Expr:
-    """Over the places it ran in: null where the usage in one of them is not known, or it ran in none."""
-    where_it_ran = pl.col(name).filter(pl.col("replicas") > 0)
-    known = (where_it_ran.len() > 0) & (where_it_ran.null_count() == 0)
-    return pl.when(known).then(where_it_ran.sum()).alias(name)
 
 
 def _main(samples: pl.DataFrame, names: Sequence[str], amount: pl.Expr) -> pl.DataFrame:
