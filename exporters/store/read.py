@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import dataframely as dy
@@ -23,6 +23,11 @@ from exporters.store.shelf import ReadableShelf
 from exporters.store.snapshot import FRAMES, FX_SOURCE, MANIFEST, Manifest, Snapshot
 
 _log = structlog.get_logger(__name__)
+
+CLOCK_SKEW = timedelta(hours=1)
+"""How far the clocks of two exporters on one store may differ. A snapshot dated later was taken while a clock was
+wrong: it would stand before every later one, and never grow old."""
+
 _GBP_COLUMNS = (
     "gbp_per_hour",
     "gbp_per_vcpu_hour",
@@ -70,6 +75,12 @@ def sources(shelf: ReadableShelf) -> list[str]:
     return sorted({key.split("/", 1)[0] for key in shelf.keys("") if key.endswith(f"/{MANIFEST}")})
 
 
+def newest_ids(shelf: ReadableShelf) -> frozenset[str]:
+    """This will return the id of every source's newest snapshot, without opening any."""
+    whole = (key.removesuffix(f"/{MANIFEST}") for key in shelf.keys("") if key.endswith(f"/{MANIFEST}"))
+    return frozenset({name.split("/", 1)[0]: name for name in sorted(whole)}.values())
+
+
 def last_snapshot(shelf: ReadableShelf, source: str, *, until: datetime | None = None) -> Snapshot | None:
     """This will return a source's newest readable snapshot; a damaged one is logged and the one before it is taken.
 
@@ -95,8 +106,11 @@ def last_snapshots(shelf: ReadableShelf, *, until: datetime | None = None) -> li
 
 
 def current_prices(shelf: ReadableShelf, *, now: datetime) -> Prices:
-    """This will return the prices of every source's last snapshot that is not stale, at the newest exchange rates."""
-    return combine(last_snapshots(shelf), now=now)
+    """This will return the prices of every source's last snapshot that is not stale, at the newest exchange rates.
+
+    Snapshots from the future are passed over (CLOCK_SKEW).
+    """
+    return combine(last_snapshots(shelf, until=now + CLOCK_SKEW), now=now)
 
 
 def combine(snapshots: Iterable[Snapshot], *, now: datetime) -> Prices:

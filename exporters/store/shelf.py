@@ -14,7 +14,7 @@ from obstore.exceptions import BaseError
 from obstore.store import LocalStore, ObjectStore, from_url
 
 from exporters.core import http
-from exporters.core.errors import StoreError
+from exporters.core.errors import StoreError, TerminalSourceError
 
 
 class ReadableShelf(Protocol):
@@ -96,12 +96,24 @@ class HttpShelf:
         """This will return all keys under a prefix, sorted."""
         with http.client() as session:
             answer = http.get(session, f"{self._url}/", params={"prefix": prefix})
-        return sorted(str(key) for key in answer.json()["keys"])
+        try:
+            return sorted(str(key) for key in answer.json()["keys"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise StoreError(
+                f"the answer is not an exporter's list of snapshots ({answer.text[:80]!r})",
+                where=f"{self._url}/",
+                next_step="Set prices.url to the exporter's address followed by /snapshots.",
+            ) from error
 
     def get(self, key: str) -> bytes:
         """This will return the content of a key."""
-        with http.client() as session:
-            return http.get(session, f"{self._url}/{quote(key)}").content
+        try:
+            with http.client() as session:
+                return http.get(session, f"{self._url}/{quote(key)}").content
+        except TerminalSourceError as error:
+            raise StoreError(
+                f"{key} cannot be read ({error.what})", where=self._url, next_step=error.next_step
+            ) from error
 
 
 def open_shelf(url: str) -> Shelf:
@@ -112,7 +124,7 @@ def open_shelf(url: str) -> Shelf:
     """
     try:
         if "://" not in url:
-            return ObjectShelf(LocalStore(Path(url).absolute(), mkdir=True), where=url)
+            return ObjectShelf(LocalStore(Path(url).absolute(), mkdir=True, automatic_cleanup=True), where=url)
         return ObjectShelf(from_url(url), where=url)
     except (BaseError, OSError, ValueError) as error:
         raise StoreError(

@@ -15,7 +15,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from exporters.core.errors import StoreError
-from exporters.store.read import current_prices, last_snapshot, manifests, sources
+from exporters.store.read import current_prices, last_snapshot, manifests, newest_ids, sources
 from exporters.store.shelf import open_shelf
 from exporters.store.snapshot import FX_SOURCE, Manifest
 from exporters.store.write import clear_history, write_snapshot
@@ -118,6 +118,32 @@ def test_a_stale_source_is_left_out_and_named(tmp_path: Path) -> None:
     assert [manifest.source for manifest in prices.stale] == ["aws"]
 
 
+def test_a_snapshot_from_the_future_does_not_stand_before_those_taken_since(tmp_path: Path) -> None:
+    """The machine's clock was once a year ahead; what it wrote then would otherwise be the last word for a year."""
+    shelf = open_shelf(str(tmp_path))
+    write_snapshot(shelf, snapshot(offers=offer(price_per_hour="0.222"), taken_at=NOON + timedelta(days=365)))
+    write_snapshot(shelf, snapshot(offers=offer(price_per_hour="0.111"), taken_at=NOON - timedelta(hours=1)))
+
+    prices = current_prices(shelf, now=NOON)
+
+    assert prices.offers["price_per_hour"].cast(float).to_list() == [0.111]
+
+
+def test_a_snapshot_of_a_clock_that_is_minutes_ahead_is_used(tmp_path: Path) -> None:
+    shelf = open_shelf(str(tmp_path))
+    write_snapshot(shelf, snapshot(offers=offer(), taken_at=NOON + timedelta(minutes=5)))
+    assert current_prices(shelf, now=NOON).offers.height == 1
+
+
+def test_the_newest_ids_are_those_of_whole_snapshots(tmp_path: Path) -> None:
+    shelf = open_shelf(str(tmp_path))
+    for hours in (0, 6):
+        written = write_snapshot(shelf, snapshot("aws", taken_at=NOON + timedelta(hours=hours)))
+    shelf.put("aws/20990101T000000.000000Z/offers.parquet", b"half")
+    rates = write_snapshot(shelf, snapshot("fx"))
+    assert newest_ids(shelf) == {written.id, rates.id}
+
+
 def test_an_empty_shelf_has_no_sources_and_no_prices(tmp_path: Path) -> None:
     shelf = open_shelf(str(tmp_path))
     assert sources(shelf) == []
@@ -132,6 +158,7 @@ def test_history_keeps_one_snapshot_a_day_and_ends_with_the_retention(tmp_path: 
     removed = clear_history(shelf, "aws", now=NOON, retention_days=30)
 
     assert removed == 2
+    assert len(list((tmp_path / "aws").iterdir())) == 4
     assert [(NOON - manifest.taken_at).total_seconds() / 3600 for manifest in manifests(shelf, "aws")] == [80, 12, 6, 0]
 
 
