@@ -9,6 +9,7 @@ import dataframely as dy
 import polars as pl
 
 from exporters.core.frames import OFFER_KEY, EgressListPrice, ListPrice, Reject, Shape
+from exporters.core.money import NATIVE
 from exporters.core.words import RejectReason
 
 
@@ -50,7 +51,8 @@ def sort_out_prices(candidates: pl.DataFrame, *, price: str, example: str, regio
 
     Args:
         candidates: rows after a rule's filters.
-        price: the price column; text is read as exact decimal.
+        price: the price column; text is read as exact decimal, and digits past the twelfth place are cut. An amount
+            that Decimal(32, 12) cannot hold, or of which nothing would be left, is malformed.
         example: a column to quote in the reject, such as the SKU.
         region: the region column.
 
@@ -59,6 +61,7 @@ def sort_out_prices(candidates: pl.DataFrame, *, price: str, example: str, regio
     """
     text = pl.col(price).cast(pl.String)
     number = text.cast(pl.Float64, strict=False)
+    exact = text.cast(NATIVE, strict=False)
     reason = (
         pl.when(text.is_null() | (text.str.strip_chars() == ""))
         .then(pl.lit(RejectReason.ABSENT.value))
@@ -68,13 +71,11 @@ def sort_out_prices(candidates: pl.DataFrame, *, price: str, example: str, regio
         .then(pl.lit(RejectReason.ZERO.value))
         .when(number < 0)
         .then(pl.lit(RejectReason.NEGATIVE.value))
+        .when((exact > 0).fill_null(value=False).not_())
+        .then(pl.lit(RejectReason.MALFORMED.value))
     )
     marked = candidates.with_columns(__reason=reason)
-    good = (
-        marked.filter(pl.col("__reason").is_null())
-        .drop("__reason")
-        .with_columns(text.cast(pl.Decimal(32, 12)).alias(price))
-    )
+    good = marked.filter(pl.col("__reason").is_null()).drop("__reason").with_columns(exact.alias(price))
     bad = marked.filter(pl.col("__reason").is_not_null())
     return Sorted(
         good=good,
@@ -85,8 +86,12 @@ def sort_out_prices(candidates: pl.DataFrame, *, price: str, example: str, regio
 def one_per_key(
     candidates: pl.DataFrame, *, key: Sequence[str] = OFFER_KEY, price: str = "price_per_hour", example: str
 ) -> Sorted:
-    """This will keep the rows whose key stands once; equal prices fold, different ones are ambiguous rejects."""
-    folded = candidates.unique(subset=[*key, price], keep="first", maintain_order=True)
+    """This will keep the rows whose key stands once; equal prices fold, different ones are ambiguous rejects.
+
+    The same number in another currency is another price.
+    """
+    money = [price, *(name for name in ("currency",) if name in candidates.columns)]
+    folded = candidates.unique(subset=[*key, *money], keep="first", maintain_order=True)
     single = pl.len().over(list(key)) == 1
     marked = folded.with_columns(__single=single)
     region = next((name for name in ("region", "from_region") if name in candidates.columns), None)
