@@ -73,10 +73,12 @@ def parse_document(text: str, *, source: str, environment: Mapping[str, str]) ->
         root = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise SettingsError(
-            f"this is not YAML: {error.problem}",
-            where=f"{source}, line {line}",
-            next_step="Mend the line and try again.",
+        raise _not_yaml(str(error.problem), source=source, line=line) from error
+    except yaml.reader.ReaderError as error:
+        raise _not_yaml(
+            f"it holds the control character U+{ord(text[error.position]):04X}",
+            source=source,
+            line=text.count("\n", 0, error.position) + 1,
         ) from error
     if root is None:
         return Document(source=source, tree={}, lines={})
@@ -87,9 +89,18 @@ def parse_document(text: str, *, source: str, environment: Mapping[str, str]) ->
             next_step="See: tuppence config schema",
         )
     lines: dict[SettingPath, int] = {}
-    tree = _plain(root, (), lines, source, environment)
+    try:
+        tree = _plain(root, (), lines, source, environment)
+    except RecursionError as error:
+        raise _not_yaml("an alias stands inside of what it names", source=source, line=1) from error
     assert isinstance(tree, dict)
     return Document(source=source, tree=tree, lines=lines)
+
+
+def _not_yaml(what: str, *, source: str, line: int) -> SettingsError:
+    return SettingsError(
+        f"this is not YAML: {what}", where=f"{source}, line {line}", next_step="Mend the line and try again."
+    )
 
 
 def _plain(
@@ -109,7 +120,11 @@ def _plain(
     plain_style = node.style is None and expanded != node.value
     loader = yaml.SafeLoader("")
     tag = loader.resolve(yaml.ScalarNode, expanded, (True, False)) if plain_style else node.tag  # type: ignore[no-untyped-call]
-    return loader.construct_object(yaml.ScalarNode(tag, expanded, node.start_mark, node.end_mark))
+    try:
+        return loader.construct_object(yaml.ScalarNode(tag, expanded, node.start_mark, node.end_mark))
+    except (yaml.YAMLError, ValueError) as error:
+        word = tag.rpartition(":")[2]
+        raise _not_yaml(f"{node.value!r} is no {word}", source=source, line=node.start_mark.line + 1) from error
 
 
 def _mapping(

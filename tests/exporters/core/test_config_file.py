@@ -74,6 +74,21 @@ def test_text_that_is_not_yaml_is_named_with_its_line() -> None:
     assert "line 2" in mistake("store:\n\turl: x\n")
 
 
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("store:\n  port: 2026-99-99\n", 2),
+        ("store:\n  port: !secret x\n", 2),
+        ("store:\n  port: !!int many\n", 2),
+        ("store:\n  port: a\x00b\n", 2),
+        ("store: &all [*all]\n", 1),
+    ],
+    ids=["no such day", "unknown tag", "no number", "control character", "alias of itself"],
+)
+def test_a_value_that_yaml_cannot_hold_is_named_with_its_line(text: str, line: int) -> None:
+    assert f"line {line}: this is not YAML" in mistake(text)
+
+
 def test_a_file_that_is_a_list_is_refused() -> None:
     assert "mapping of sections" in mistake("- store\n")
 
