@@ -112,9 +112,12 @@ def retry_after_seconds(headers: Mapping[str, str]) -> float | None:
     except ValueError:
         pass
     try:
-        return max(0.0, (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds())
+        moment = parsedate_to_datetime(value)
     except ValueError:
         return None
+    # The zone -0000 (RFC 5322: UTC, place unknown) comes back without an offset.
+    aware = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
+    return max(0.0, (aware - datetime.now(UTC)).total_seconds())
 
 
 def get(
@@ -215,7 +218,7 @@ def _backoff_within(timeout_seconds: float) -> Callable[[Exception], bool | floa
 def _as_source_errors(url: str) -> Iterator[None]:
     try:
         yield
-    except httpx2.TransportError as error:
+    except httpx2.RequestError as error:
         raise TransientSourceError(
             f"the connection failed ({type(error).__name__}: {error})",
             where=_without_query(url),

@@ -105,7 +105,22 @@ def test_plain_http_is_only_for_this_machine() -> None:
         http.checked_endpoint("file:///etc/passwd", setting="x")
 
 
-@pytest.mark.parametrize(("value", "seconds"), [("7", 7.0), ("-3", 0.0), ("Mon, 01 Jan 2001 00:00:00 GMT", 0.0)])
+def test_a_body_that_does_not_unpack_is_a_broken_connection() -> None:
+    with server((200, {"content-encoding": "gzip"}, b"<html>")) as (url, asked):
+        with pytest.raises(TransientSourceError, match="DecodingError"):
+            fetch(url)
+        assert len(asked) == 3
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [
+        ("7", 7.0),
+        ("-3", 0.0),
+        ("Mon, 01 Jan 2001 00:00:00 GMT", 0.0),
+        ("Mon, 01 Jan 2001 00:00:00 -0000", 0.0),
+    ],
+)
 def test_retry_after_is_a_number_or_a_date(value: str, seconds: float) -> None:
     assert http.retry_after_seconds({"retry-after": value}) == seconds
 
