@@ -133,15 +133,7 @@ def get(
         TransientSourceError: the tries or the time ran out.
         TerminalSourceError: an answer that another try cannot mend (4xx, redirect).
     """
-    chosen = policy or RetryPolicy()
-    for attempt in stamina.retry_context(
-        on=_backoff_within(chosen.timeout_seconds),
-        attempts=chosen.attempts,
-        timeout=chosen.timeout_seconds,
-        wait_initial=chosen.wait_initial_seconds,
-        wait_max=chosen.wait_max_seconds,
-        wait_jitter=min(1.0, chosen.wait_initial_seconds),
-    ):
+    for attempt in _tries(policy or RetryPolicy()):
         with attempt, _as_source_errors(url):
             return _checked(session.get(url, params=params), url)
     raise AssertionError("stamina raises when the attempts are used up")
@@ -168,17 +160,20 @@ def download(
         TransientSourceError: the tries or the time ran out, or the body is shorter or longer than announced.
         TerminalSourceError: an answer that another try cannot mend (4xx, redirect).
     """
-    chosen = policy or RetryPolicy()
-    for attempt in stamina.retry_context(
-        on=_backoff_within(chosen.timeout_seconds),
-        attempts=chosen.attempts,
-        timeout=chosen.timeout_seconds,
-        wait_initial=chosen.wait_initial_seconds,
-        wait_max=chosen.wait_max_seconds,
-        wait_jitter=min(1.0, chosen.wait_initial_seconds),
-    ):
+    for attempt in _tries(policy or RetryPolicy()):
         with attempt, _as_source_errors(url):
             _stream(session, url, target, still_wanted)
+
+
+def _tries(policy: RetryPolicy) -> Iterator[stamina.Attempt]:
+    return stamina.retry_context(
+        on=_backoff_within(policy.timeout_seconds),
+        attempts=policy.attempts,
+        timeout=policy.timeout_seconds,
+        wait_initial=policy.wait_initial_seconds,
+        wait_max=policy.wait_max_seconds,
+        wait_jitter=min(1.0, policy.wait_initial_seconds),
+    )
 
 
 def _stream(session: httpx2.Client, url: str, target: Path, still_wanted: Callable[[int, int | None], None]) -> None:
