@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from exporters.core.errors import SettingsError
-from exporters.core.money import pounds, rate
+from exporters.core.money import GBP, pounds, rate
 from recommender.advise.plan import Plan
 from recommender.advise.record import PricedPlace, PriceEvidence, Recommendation
 from recommender.report import words
@@ -86,9 +86,8 @@ def _costs(one: Recommendation) -> Iterator[str]:
 
 
 def _price(price: PriceEvidence) -> str:
-    converted = (
-        "" if price.currency == "GBP" else f" × {price.gbp_per_unit:.6f} ({price.fx_source}, {price.fx_date:%-d %B %Y})"
-    )
+    rate_text = f" × {price.gbp_per_unit:.6f} ({price.fx_source}, {price.fx_date:%-d %B %Y})"
+    converted = "" if price.currency == GBP else rate_text
     note = f"; {price.note}" if price.note else ""
     return (
         f"{price.used_for}: {price.instance_type}, {price.capacity_type}, {price.provider} {price.region}: "

@@ -15,10 +15,10 @@ from exporters.store.read import Prices, combine, last_snapshots
 from exporters.store.shelf import open_readable
 from recommender.advise.plan import Plan
 from recommender.cycle import evaluate
+from recommender.observe import usage_file, usage_prometheus
 from recommender.observe.coverage import Window
 from recommender.observe.fleet import pools, quotas
 from recommender.observe.usage import Usage
-from recommender.observe.usage_file import read_usage
 from recommender.observe.workloads import observe
 from recommender.settings import Policy, RecommenderSettings
 
@@ -95,13 +95,23 @@ def usage_at(settings: RecommenderSettings, *, at: datetime, window: Window | No
 
     Raises:
         SettingsError: no source of usage is set, or its file is wrong.
+        SourceError: Prometheus did not answer.
+        IntegrityError: its answer is not whole.
     """
     hours = settings.usage.window_hours
-    end = at.replace(minute=0, second=0, microsecond=0)
+    last_hour = at.replace(minute=0, second=0, microsecond=0)
+    if settings.usage.prometheus is not None:
+        period = window or Window.ending(last_hour, hours=hours)
+        return usage_prometheus.read_usage(settings.usage.prometheus, period), period
     if settings.usage.file is None:
         raise SettingsError("no source of usage is set", where="usage", next_step=USAGE_CHOICES)
-    usage = read_usage(settings.usage.file.path)
+    usage = usage_file.read_usage(settings.usage.file.path)
+    end = min(last_hour, _end_of(usage))
+    return usage, window or Window.ending(end, hours=hours)
+
+
+def _end_of(usage: Usage) -> datetime:
+    """The end of the hour in which the last sample of a file began."""
     last = usage.observed["timestamp"].max()
     assert isinstance(last, datetime)
-    end_of_file = last.replace(minute=0, second=0, microsecond=0) + timedelta(hours=1)
-    return usage, window or Window.ending(min(end, end_of_file), hours=hours)
+    return last.replace(minute=0, second=0, microsecond=0) + timedelta(hours=1)

@@ -43,13 +43,11 @@ def advice_table(report: Report) -> pl.DataFrame:
     return _table(
         {
             "#": one.rank,
-            "id": one.id,
-            "advice": one.title,
+            "advice": f"{one.title}\n{one.id}",
             "owner": one.owner,
             "from": _place(one.current),
             "to": _place(one.recommended),
-            "a month": f"saves {one.saving}" if one.saving else one.change,
-            "range": one.saving_range or "owed to a rule",
+            "a month": f"saves {one.saving}\n{one.saving_range}" if one.saving else f"{one.change}\nowed to a rule",
             "confidence": one.confidence,
             "effort": one.effort,
         }
