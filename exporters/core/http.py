@@ -8,7 +8,7 @@ Plain HTTP is refused except to loopback, so that a proxy setting cannot send cr
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -165,7 +165,7 @@ def download(
             _stream(session, url, target, still_wanted)
 
 
-def _tries(policy: RetryPolicy) -> Iterator[stamina.Attempt]:
+def _tries(policy: RetryPolicy) -> Iterable[stamina.Attempt]:
     return stamina.retry_context(
         on=_backoff_within(policy.timeout_seconds),
         attempts=policy.attempts,
