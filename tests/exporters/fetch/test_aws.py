@@ -2,74 +2,44 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 import pytest
 from moto.server import ThreadedMotoServer
 
 from exporters.core.errors import IntegrityError, SettingsError, TerminalSourceError, TransientSourceError
-from exporters.fetch.aws import PERMISSIONS, SOURCE, AwsSettings, check, chosen_regions, fetch, partition_of
-from exporters.fetch.contract import Fetched, FetchRequest
+from exporters.fetch.aws import SOURCE, AwsSettings, chosen_regions, fetch, partition_of
 from exporters.normalise.chosen import Filters
 from exporters.normalise.row_rules.aws import choose
 from tests.fakes.aws import AwsServer, Failure
-from tests.fakes.aws_rows import gpu, instance_type, machine, spot_price, transfer
+from tests.fakes.aws_account import (
+    LINUX,
+    NOW,
+    furnish,
+    london,
+    prices_of,
+    request_in,
+    settings_for,
+    use_dummy_credentials,
+)
+from tests.fakes.aws_rows import machine, spot_price
 
-NOW = datetime(2026, 7, 21, 9, tzinfo=UTC)
-LINUX = Filters(operating_systems=("linux",), capacity_types=("on-demand", "spot"))
 THROTTLED = Failure(400, "ThrottlingException", "Rate exceeded")
 
 
 @pytest.fixture(autouse=True)
 def dummy_credentials(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in ("AWS_PROFILE", "AWS_DEFAULT_REGION", "AWS_REGION", "AWS_SESSION_TOKEN"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
-    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
-    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
+    use_dummy_credentials(monkeypatch, tmp_path)
 
 
 @pytest.fixture
 def aws() -> Iterator[AwsServer]:
-    """London and Northern Virginia."""
     with AwsServer() as server:
-        server.products = [
-            machine("m5.large", "eu-west-2", "0.1110000000", sku="M5LON"),
-            machine("c5.large", "eu-west-2", "0.1010000000", memory="4 GiB"),
-            machine("r5.large", "eu-west-2", "0.1480000000", memory="16 GiB"),
-            machine("p5.48xlarge", "us-east-1", "55.0400000000", vcpu="192", memory="2048 GiB", gpu="8"),
-            machine("g6f.large", "us-east-1", "0.2020000000"),
-            machine("m5.large", "us-east-1", "0.0960000000"),
-        ]
-        server.transfers = [
-            transfer("AWS Outbound", f"{code}DataTransfer-Out-Bytes", region, [("0", "Inf", "0.0900000000")])
-            for code, region in (("EUW2-", "eu-west-2"), ("", "us-east-1"))
-        ]
-        server.instance_types = {
-            "eu-west-2": [
-                instance_type("m5.large"),
-                instance_type("c5.large", mib=4096),
-                instance_type("r5.large", mib=16384),
-            ],
-            "us-east-1": [
-                instance_type("m5.large"),
-                instance_type("p5.48xlarge", vcpus=192, mib=2097152, GpuInfo=gpu("H100", 81920, 8)),
-                instance_type("g6f.large", GpuInfo=gpu("L4", 2861, 0, partition=0.125, logical=1)),
-            ],
-        }
-        server.spot = {
-            "eu-west-2": [[spot_price("eu-west-2a", "euw2-az2", "m5.large", "0.041900")]],
-            "us-east-1": [[spot_price("us-east-1a", "use1-az4", "m5.large", "0.038100")]],
-        }
+        furnish(server)
         yield server
 
 
@@ -80,25 +50,6 @@ def moto_url() -> Iterator[str]:
     host, port = server.get_host_and_port()
     yield f"http://{host}:{port}"
     server.stop()
-
-
-def settings_for(aws: AwsServer, **changes: Any) -> AwsSettings:
-    given = {"regions": ("eu-west-2", "us-east-1"), "max_attempts": 1}
-    endpoints = dict.fromkeys(("pricing", "ec2", "sts", "bulk"), aws.url)
-    return AwsSettings.model_validate(given | {"endpoints": endpoints} | changes)
-
-
-def london(aws: AwsServer, **changes: Any) -> AwsSettings:
-    return settings_for(aws, **{"regions": ("eu-west-2",)} | changes)
-
-
-def request_in(scratch: Path, **changes: Any) -> FetchRequest:
-    return FetchRequest(now=NOW, scratch=scratch, **{"deadline": NOW + timedelta(minutes=5)} | changes)
-
-
-def prices_of(fetched: Fetched, filters: Filters = LINUX) -> dict[tuple[str, str, str], Decimal]:
-    rows = choose(fetched, filters).prices
-    return {(r["region"], r["zone"], r["instance_type"]): r["price_per_hour"] for r in rows.iter_rows(named=True)}
 
 
 def test_list_and_spot_prices_arrive_to_the_last_digit(aws: AwsServer, tmp_path: Path) -> None:
@@ -382,54 +333,6 @@ def test_govcloud_is_sent_to_the_bulk_mode(aws: AwsServer, tmp_path: Path) -> No
 
     with pytest.raises(TerminalSourceError, match="mode: bulk"):
         fetch(settings, request_in(tmp_path))
-
-
-def test_check_is_content_when_everything_answers(aws: AwsServer, moto_url: str, tmp_path: Path) -> None:
-    endpoints = {"pricing": aws.url, "ec2": aws.url, "sts": moto_url}
-
-    findings = check(london(aws, endpoints=endpoints), request_in(tmp_path))
-
-    assert [(one.subject, one.state) for one in findings] == [
-        ("credentials", "ok"),
-        ("pricing:GetProducts", "ok"),
-        ("ec2:DescribeInstanceTypes in eu-west-2", "ok"),
-        ("ec2:DescribeSpotPriceHistory in eu-west-2", "ok"),
-    ]
-    assert "secret" not in repr(findings)
-
-
-def test_check_names_each_missing_permission(aws: AwsServer, tmp_path: Path) -> None:
-    aws.fail("GetProducts", Failure(400, "AccessDeniedException"))
-    aws.fail("DescribeSpotPriceHistory", Failure(403, "UnauthorizedOperation"))
-
-    findings = {one.subject: one for one in check(london(aws), request_in(tmp_path))}
-
-    assert findings["pricing:GetProducts"].state == "failed"
-    assert "pricing:GetProducts" in findings["pricing:GetProducts"].next_step
-    assert findings["ec2:DescribeSpotPriceHistory in eu-west-2"].state == "warning"
-    assert "ec2:DescribeSpotPriceHistory" in findings["ec2:DescribeSpotPriceHistory in eu-west-2"].next_step
-
-
-def test_check_stops_at_credentials_that_do_not_work(aws: AwsServer, tmp_path: Path) -> None:
-    aws.fail("GetCallerIdentity", Failure(403, "ExpiredToken"))
-
-    [finding] = check(london(aws), request_in(tmp_path))
-
-    assert (finding.subject, finding.state) == ("credentials", "failed")
-    assert "Renew" in finding.next_step
-
-
-def test_check_reports_settings_that_cannot_work(aws: AwsServer, tmp_path: Path) -> None:
-    [finding] = check(settings_for(aws, regions=("atlantis-1",)), request_in(tmp_path))
-
-    assert finding.state == "failed"
-    assert "atlantis-1" in finding.detail
-
-
-def test_the_policy_allows_exactly_the_three_calls() -> None:
-    [statement] = json.loads(PERMISSIONS)["Statement"]
-
-    assert statement["Action"] == ["pricing:GetProducts", "ec2:DescribeInstanceTypes", "ec2:DescribeSpotPriceHistory"]
 
 
 def test_the_module_needs_no_sdk_and_a_missing_one_is_named(tmp_path: Path) -> None:
