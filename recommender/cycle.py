@@ -17,7 +17,7 @@ from exporters.store.read import Prices
 from recommender.advise.assemble import assemble
 from recommender.advise.decision import Decision, Question
 from recommender.advise.plan import Plan
-from recommender.frames import WORKLOAD_KEY, Flow, Move, NotEnoughData, Pool, Quota, Workload
+from recommender.frames import WORKLOAD_KEY, Flow, Gain, Move, NotEnoughData, Pool, Quota, Workload
 from recommender.guard.cap import moves_left, within_cap
 from recommender.guard.steady import BALANCE, with_balance, with_history, with_saving, worth_rules
 from recommender.place.candidates import at_current, candidates, current_places, places
@@ -171,7 +171,7 @@ def _moving(pairs: pl.DataFrame, question: Question, moves: dy.DataFrame[Move]) 
     gains = open_pairs.select(
         "w", "p", "must_move", gain_gbp_per_hour=pl.col("current_gbp_per_hour") - pl.col("ranking_gbp_per_hour")
     )
-    given = choose(gains, uses(open_pairs))
+    given = choose(Gain.validate(gains), uses(open_pairs))
     chosen = given.join(open_pairs, on=["w", "p"], how="left", maintain_order="left")
     left = moves_left(moves, at=question.at, max_moves_per_week=question.policy.steady.max_moves_per_week)
     return within_cap(chosen, left=left)

@@ -37,6 +37,12 @@ class UsageSample(dy.Schema):
     memory_gib_usage = dy.Float64(nullable=True, min=0)
     gpu_usage_ratio = dy.Float64(nullable=True, min=0, max=1)
     pending_replicas = dy.Float64(min=0)
+    replicas_peak = dy.Float64(nullable=True, min=0, description="within the sample's time; null: as the mean")
+    vcpu_request_peak = dy.Float64(nullable=True, min=0, description="within the sample's time; null: as the mean")
+    memory_gib_request_peak = dy.Float64(
+        nullable=True, min=0, description="within the sample's time; null: as the mean"
+    )
+    gpu_request_peak = dy.Float64(nullable=True, min=0, description="within the sample's time; null: as the mean")
 
 
 class Workload(dy.Schema):
@@ -148,7 +154,37 @@ class Offered(dy.Schema):
     memory_gib = dy.Float64(min_exclusive=0)
     gpus = dy.Float64(min=0)
     gpu_model = dy.String()
+    accelerators = dy.Float64(min=0)
     architecture = dy.String()
+    offer_zone = dy.String(description="the zone whose price stands; empty: the region's")
+    source = dy.String(description="the source that gave the price")
+    note = dy.String(nullable=True, description="illustrative, or what else a reader must know")
+
+
+class Gain(dy.Schema):
+    """What a workload gains at a place it is allowed to go to: what the choice of places looks at."""
+
+    w = dy.UInt32(primary_key=True, description="number of the workload, in the order of its key")
+    p = dy.UInt32(primary_key=True, description="number of the place, in the order of its key")
+    gain_gbp_per_hour = dy.Float64(description="against staying, what moving costs spread over the payback horizon")
+    must_move = dy.Bool(description="it is in breach of a rule where it is")
+
+
+class Use(dy.Schema):
+    """What a workload at a place takes of a limit that it shares with others."""
+
+    w = dy.UInt32(primary_key=True)
+    p = dy.UInt32(primary_key=True)
+    limit = dy.String(primary_key=True, description="a pool or a cluster, and what of it")
+    amount = dy.Float64(min_exclusive=0)
+    free = dy.Float64(min=0, description="what is left of the limit before the plan")
+
+
+class Assignment(dy.Schema):
+    """The place each moving workload is given."""
+
+    w = dy.UInt32(primary_key=True)
+    p = dy.UInt32()
 
 
 class StatedAttribute(dy.Schema):

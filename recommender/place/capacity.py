@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataframely as dy
 import polars as pl
 
-from recommender.frames import Quota
+from recommender.frames import Quota, Use
 
 RESOURCES = ("vcpus", "memory_gib", "gpus")
 _PEAKS = {"vcpus": "vcpu_request_peak", "memory_gib": "memory_gib_request_peak", "gpus": "gpu_request_peak"}
@@ -110,15 +110,15 @@ def limits() -> tuple[tuple[str, str, str, str], ...]:
     )
 
 
-def uses(pairs: pl.DataFrame) -> pl.DataFrame:
-    """This will list what each pair takes of each limit: w, p, limit, amount, free."""
+def uses(pairs: pl.DataFrame) -> dy.DataFrame[Use]:
+    """This will list what each pair takes of each limit."""
     parts = []
     for scope, word, free, need in limits():
         place = pl.concat_str("to_cluster", "to_pool", separator="/") if scope == "pool" else pl.col("to_cluster")
         taken = pairs.filter(pl.col(free).is_not_null() & (pl.col(need) > 0))
         name = pl.concat_str(pl.lit(f"{scope} "), place, pl.lit(f" {word}"))
         parts.append(taken.select("w", "p", limit=name, amount=need, free=free))
-    return pl.concat(parts).sort("w", "p", "limit")
+    return Use.validate(pl.concat(parts).sort("w", "p", "limit"))
 
 
 def _used(limited: pl.DataFrame, running: pl.DataFrame) -> pl.DataFrame:

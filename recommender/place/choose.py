@@ -7,22 +7,25 @@ lower bound that the plan states says how far this is from the best.
 
 from __future__ import annotations
 
+import dataframely as dy
 import polars as pl
+
+from recommender.frames import Assignment, Gain, Use
 
 _TOLERANCE = 1e-9
 _Pair = tuple[int, int]
 
 
-def choose(gains: pl.DataFrame, uses: pl.DataFrame) -> pl.DataFrame:
+def choose(gains: dy.DataFrame[Gain], uses: dy.DataFrame[Use]) -> dy.DataFrame[Assignment]:
     """This will give each workload at most one place.
 
     Args:
-        gains: w, p, gain_gbp_per_hour (against staying), must_move: the pairs that are allowed and worth it. A
-            workload that must move takes its best place even at a loss, and comes first.
-        uses: w, p, limit, amount, free: what each pair takes of each limit.
+        gains: the pairs that are allowed and worth it. A workload that must move takes its best place even at a
+            loss, and comes first.
+        uses: what each pair takes of each limit; pairs that take nothing are not in it.
 
     Returns:
-        w, p of the workloads that move, in the order of w. The same input in any order gives the same answer.
+        The workloads that move, in the order of w. The same input in any order gives the same answer.
     """
     taken = uses.join(gains.select("w", "p"), on=["w", "p"], how="semi")
     limited = taken.select("w", "p").unique()
@@ -39,7 +42,9 @@ def choose(gains: pl.DataFrame, uses: pl.DataFrame) -> pl.DataFrame:
                 free[limit] -= amount
     for w, p in fallback.select("w", "p").iter_rows():
         given.setdefault(w, p)
-    return pl.DataFrame(sorted(given.items()), schema={"w": gains.schema["w"], "p": gains.schema["p"]}, orient="row")
+    return Assignment.validate(
+        pl.DataFrame(sorted(given.items()), schema=Assignment.create_empty().schema, orient="row")
+    )
 
 
 def _best(gains: pl.DataFrame) -> pl.DataFrame:

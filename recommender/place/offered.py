@@ -19,7 +19,7 @@ PLACE = ("provider", "region", "zone", "instance_type", "capacity_type")
 _MACHINE = ("provider", "region", "instance_type", "capacity_type")
 
 
-def offered(offers: dy.DataFrame[Offer], places: pl.DataFrame, *, dearest_zone: bool) -> pl.DataFrame:
+def offered(offers: dy.DataFrame[Offer], places: pl.DataFrame, *, dearest_zone: bool) -> dy.DataFrame[Offered]:
     """This will return one offer for each place that has a price.
 
     Args:
@@ -28,8 +28,7 @@ def offered(offers: dy.DataFrame[Offer], places: pl.DataFrame, *, dearest_zone: 
         dearest_zone: of several zones with their own price take the dearest, else the cheapest.
 
     Returns:
-        The distinct places that have a price with the columns of Offered, and `offer_zone` and `source` to find the
-        offer again.
+        The distinct places that have a price; `offer_zone` and `source` find the offer again.
     """
     asked = places.select(PLACE).unique().sort(PLACE)
     zone, asked_zone = pl.col("offer_zone"), pl.col("zone")
@@ -41,7 +40,7 @@ def offered(offers: dy.DataFrame[Offer], places: pl.DataFrame, *, dearest_zone: 
         .unique(PLACE, keep="first", maintain_order=True)
         .with_columns(pl.col("gbp_per_gpu_hour").fill_null(0.0))
     )
-    return found.select(*Offered.column_names(), "accelerators", "offer_zone", "source", "note")
+    return Offered.validate(found.select(Offered.column_names()))
 
 
 def _one_a_key(offers: pl.DataFrame) -> pl.DataFrame:

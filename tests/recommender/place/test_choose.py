@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+import dataframely as dy
 import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recommender.frames import Gain, Use
 from recommender.place.choose import choose
 
 ROOMY, METAL = 0, 1
 
 
-def gains(*rows: tuple[int, int, float, bool]) -> pl.DataFrame:
-    schema = {"w": pl.UInt32, "p": pl.UInt32, "gain_gbp_per_hour": pl.Float64, "must_move": pl.Boolean}
-    return pl.DataFrame(list(rows), schema=schema, orient="row")
+def gains(*rows: tuple[int, int, float, bool]) -> dy.DataFrame[Gain]:
+    return Gain.validate(pl.DataFrame(list(rows), schema=Gain.create_empty().schema, orient="row"))
 
 
-def uses(*rows: tuple[int, int, str, float, float]) -> pl.DataFrame:
-    schema = {"w": pl.UInt32, "p": pl.UInt32, "limit": pl.String, "amount": pl.Float64, "free": pl.Float64}
-    return pl.DataFrame(list(rows), schema=schema, orient="row")
+def uses(*rows: tuple[int, int, str, float, float]) -> dy.DataFrame[Use]:
+    return Use.validate(pl.DataFrame(list(rows), schema=Use.create_empty().schema, orient="row"))
 
 
 def test_without_limits_everybody_takes_the_best_place() -> None:
