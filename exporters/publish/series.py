@@ -19,7 +19,7 @@ from exporters.publish.catalogue import PRICES, Fold, Frame, Kind, Metric
 from exporters.store.read import Prices
 
 ILLUSTRATIVE = "illustrative"
-"""The note of a price that shows what a price looks like, and is not one."""
+"""In the note of a price that shows what a price looks like, and is not one."""
 
 BOOK = "book"
 """The source whose rows stand before any other's: what a user wrote down is meant to replace a list price."""
@@ -49,7 +49,7 @@ def select_series(prices: Prices, *, regions: pl.DataFrame | None = None) -> lis
 
 def is_illustrative() -> pl.Expr:
     """This will tell offers and egress rates that are only illustrative."""
-    return pl.col("note").eq_missing(ILLUSTRATIVE)
+    return pl.col("note").fill_null("").str.contains(ILLUSTRATIVE, literal=True)
 
 
 def largest_groups(

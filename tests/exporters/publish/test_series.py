@@ -75,8 +75,9 @@ def test_windows_prices_are_no_part_of_a_cheapest_price() -> None:
     assert found["eu-west-2"] == pytest.approx(0.0301502, rel=1e-6)
 
 
-def test_an_illustrative_price_has_no_series_of_any_kind() -> None:
-    shown = only(offer(), offer(capacity_type="spot", note="illustrative", gbp_per_vcpu_hour=0.0001))
+@pytest.mark.parametrize("note", ["illustrative", "illustrative: median of July 2026"])
+def test_an_illustrative_price_has_no_series_of_any_kind(note: str) -> None:
+    shown = only(offer(), offer(capacity_type="spot", note=note, gbp_per_vcpu_hour=0.0001))
     for one in select_series(shown):
         if "capacity_type" in one.metric.labels:
             assert one.rows["capacity_type"].unique().to_list() in ([], ["on-demand"]), one.metric.name
