@@ -17,19 +17,23 @@ from recommender.observe.usage import ATTRIBUTE_NAMES, Usage, canonical_gpu_mode
 NAMES = ("cluster", "namespace", "workload_kind", "workload")
 OPTIONAL_NAMES = ("pool", "instance_type", "capacity_type", "gpu_model")
 AMOUNTS = ("replicas", "vcpu_request", "memory_gib_request", "gpu_request", "pending_replicas")
-OPTIONAL_AMOUNTS = ("vcpu_usage", "memory_gib_usage", "gpu_usage_ratio")
+PEAKED = ("replicas", "vcpu_request", "memory_gib_request", "gpu_request")
+PEAKS = tuple(f"{name}_peak" for name in PEAKED)
+OPTIONAL_AMOUNTS = ("vcpu_usage", "memory_gib_usage", "gpu_usage_ratio", *PEAKS)
 REQUIRED = ("timestamp", *NAMES, *AMOUNTS)
 KNOWN = (*REQUIRED, *OPTIONAL_NAMES, *OPTIONAL_AMOUNTS, *ATTRIBUTE_NAMES)
 
 HOW_TO = "See docs/how-to/usage.md for the columns."
 ROW = "_row"
+ROUNDING = 1e-9
 
 
 def read_usage(path: Path) -> Usage:
     """This will read a usage file.
 
     Columns are found by name, in any order. Times without an offset are UTC. Null is allowed in pool, instance_type,
-    capacity_type, gpu_model and the three usage columns, which may also be missing; everywhere else it is an error.
+    capacity_type, gpu_model and the columns of usage and of peaks, which may also be missing; everywhere else it is an
+    error.
 
     Raises:
         SettingsError: the file cannot be read, a column is missing or unknown, or values are not what they should be;
@@ -123,6 +127,9 @@ def _check_values(written: pl.DataFrame, typed: pl.DataFrame, path: Path) -> Non
         mistakes += _mistakes(typed, name, "negative", value.is_finite() & (value < 0))
     over_one = pl.col("gpu_usage_ratio").is_finite() & (pl.col("gpu_usage_ratio") > 1)
     mistakes += _mistakes(typed, "gpu_usage_ratio", "over 1 (it is a ratio, not a percentage)", over_one)
+    for name in PEAKED:
+        below = pl.col(f"{name}_peak") < pl.col(name) * (1 - ROUNDING)
+        mistakes += _mistakes(typed, f"{name}_peak", f"below {name}, the mean of the same time", below)
     if mistakes:
         raise _error(path, "; ".join(mistakes), "Mend the export that wrote the file. " + HOW_TO)
 

@@ -33,6 +33,12 @@ AMOUNTS: Mapping[str, str] = {
     "gpu_request": "tuppence:workload_gpu_request:mean1h",
     "pending_replicas": "tuppence:workload_pending_replicas:mean1h",
 }
+PEAKS: Mapping[str, str] = {
+    "replicas_peak": "tuppence:workload_replicas:max1h",
+    "vcpu_request_peak": "tuppence:workload_vcpu_request:max1h",
+    "memory_gib_request_peak": "tuppence:workload_memory_gib_request:max1h",
+    "gpu_request_peak": "tuppence:workload_gpu_request:max1h",
+}
 USAGES: Mapping[str, str] = {
     "vcpu_usage": "tuppence:workload_vcpu_usage:mean1h",
     "memory_gib_usage": "tuppence:workload_memory_gib_usage:mean1h",
@@ -46,7 +52,8 @@ LOCAL_VOLUME = "tuppence:workload_local_volume:info"
 LABELLED = {f"label_tuppence_{name}": name for name in ATTRIBUTE_NAMES if name not in ("flows", PRIORITY_CLASS)}
 """kube-state-metrics writes the label tuppence/owner as label_tuppence_owner. A flow fits into no label."""
 
-RECORDS = (COVERAGE, *AMOUNTS.values(), *USAGES.values(), WORKLOAD_LABELS, NAMESPACE_LABELS, PRIORITY, LOCAL_VOLUME)
+AMOUNT_RECORDS: Mapping[str, str] = {**AMOUNTS, **PEAKS, **USAGES}
+RECORDS = (COVERAGE, *AMOUNT_RECORDS.values(), WORKLOAD_LABELS, NAMESPACE_LABELS, PRIORITY, LOCAL_VOLUME)
 
 
 def read_usage(settings: PrometheusSettings, window: Window) -> Usage:
@@ -126,9 +133,9 @@ def _check_there(observed: pl.DataFrame, settings: PrometheusSettings, window: W
 
 def _samples(reader: _Reader) -> pl.DataFrame:
     parts = []
-    for column, record in (*AMOUNTS.items(), *USAGES.items()):
+    for column, record in AMOUNT_RECORDS.items():
         place = () if column == "pending_replicas" else PLACE
-        model = ("gpu_model",) if column in ("gpu_request", "gpu_usage_ratio") else ()
+        model = ("gpu_model",) if column.startswith("gpu_") else ()
         parts.append(reader.read(record, (*WORKLOAD, *place, *model)).rename({"value": column}))
     key = UsageSample.primary_key()
     together = pl.concat(parts, how="diagonal").with_columns(pl.col(*PLACE, "gpu_model").fill_null(""))
@@ -139,7 +146,7 @@ def _samples(reader: _Reader) -> pl.DataFrame:
             *(pl.col(name).sum() for name in AMOUNTS),
             *(
                 pl.when(pl.col(name).count() > 0).then(pl.col(name).sum()).alias(name)
-                for name in USAGES
+                for name in (*PEAKS, *USAGES)
                 if name != "gpu_usage_ratio"
             ),
             pl.col("gpu_usage_ratio").mean().clip(upper_bound=1),

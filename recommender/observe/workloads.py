@@ -24,6 +24,7 @@ from recommender.settings import ClusterSettings, Policy
 KEY = list(WORKLOAD_KEY)
 PLACE = ("pool", "instance_type", "capacity_type")
 TOTALS = ("replicas", "vcpu_request", "memory_gib_request", "gpu_request")
+PEAKS = tuple(f"{name}_peak" for name in TOTALS)
 USAGES = ("vcpu_usage", "memory_gib_usage")
 
 NEW_WITHIN_HOURS = 24.0
@@ -102,6 +103,7 @@ def _steps(usage: Usage, coverage: Coverage, window: Window) -> pl.DataFrame:
         .group_by(*KEY, *PLACE, "gpu_model", "step", "weight")
         .agg(
             pl.col(*TOTALS, *USAGES, "gpu_usage_ratio").mean(),
+            *(pl.max_horizontal(name, f"{name}_peak").max().alias(f"{name}_peak") for name in TOTALS),
             pl.col("timestamp").min().alias("first_seen"),
             pl.col("timestamp").max().alias("last_seen"),
         )
@@ -111,8 +113,9 @@ def _steps(usage: Usage, coverage: Coverage, window: Window) -> pl.DataFrame:
 def _per_step(samples: pl.DataFrame) -> pl.DataFrame:
     """One row a workload and step, over all the places it ran in.
 
-    Usage is null where that in one of the places is not known, or it ran in none. `_gpus_busy` is Σ GPUs × ratio over
-    the GPUs whose ratio is known, `_gpus_measured` their number.
+    A peak is the sum of the places' peaks, which is too high only where they did not fall together. Usage is null where
+    that in one of the places is not known, or it ran in none. `_gpus_busy` is Σ GPUs × ratio over the GPUs whose ratio
+    is known, `_gpus_measured` their number.
     """
     ran, ratio = pl.col("replicas") > 0, pl.col("gpu_usage_ratio")
     return (
@@ -124,7 +127,7 @@ def _per_step(samples: pl.DataFrame) -> pl.DataFrame:
         )
         .group_by(*KEY, "step", "weight")
         .agg(
-            pl.col(*TOTALS, *USAGES, "_gpus_busy", "_gpus_measured").sum(),
+            pl.col(*TOTALS, *PEAKS, *USAGES, "_gpus_busy", "_gpus_measured").sum(),
             pl.col(*(f"_{name}_unknown" for name in USAGES)).any(),
             pl.col("first_seen").min(),
             pl.col("last_seen").max(),
@@ -147,7 +150,7 @@ def _reduced(samples: pl.DataFrame, coverage: Coverage) -> pl.DataFrame:
         .group_by(KEY, maintain_order=True)
         .agg(
             *((pl.col(name).dot(weight) / observed).alias(f"{name}_mean") for name in TOTALS),
-            *(pl.col(name).max().alias(f"{name}_peak") for name in TOTALS),
+            pl.col(*PEAKS).max(),
             pl.col("vcpu_usage").quantile(0.95, "linear").alias("vcpu_usage_p95"),
             pl.col("memory_gib_usage").max().alias("memory_gib_usage_peak"),
             pl.when(measured > 0)

@@ -8,7 +8,14 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from recommender.observe.usage_prometheus import AMOUNTS, COVERAGE, LOCAL_VOLUME, PRIORITY, USAGES, WORKLOAD_LABELS
+from recommender.observe.usage_prometheus import (
+    AMOUNT_RECORDS,
+    COVERAGE,
+    LOCAL_VOLUME,
+    PRIORITY,
+    USAGES,
+    WORKLOAD_LABELS,
+)
 from tests.servers.prometheus import promtool
 
 WORKLOAD = ("namespace", "workload_kind", "workload")
@@ -29,10 +36,11 @@ def recorded(
         place = workload | {name: row[name] for name in PLACE if row[name]}
         model = {"gpu_model": row["gpu_model"]} if row["gpu_model"] else {}
         _add(series, COVERAGE, base, at, 1.0)
-        for column, record in (*AMOUNTS.items(), *USAGES.items()):
+        for column, record in AMOUNT_RECORDS.items():
             labels = workload if column == "pending_replicas" else place | (model if "gpu" in column else {})
-            if row[column] is not None and (row[column] > 0 or column in USAGES):
-                _add(series, record, labels, at, row[column])
+            amount = row.get(column)
+            if amount is not None and (amount > 0 or column in USAGES):
+                _add(series, record, labels, at, amount)
         if row.get("owner"):
             _add(series, WORKLOAD_LABELS, workload | {"label_tuppence_owner": row["owner"]}, at, 1.0)
         if row.get("priority_class"):

@@ -50,6 +50,10 @@ def test_a_row_becomes_a_sample(tmp_path: Path):
             "memory_gib_usage": 8.0,
             "gpu_usage_ratio": None,
             "pending_replicas": 1.0,
+            "replicas_peak": None,
+            "vcpu_request_peak": None,
+            "memory_gib_request_peak": None,
+            "gpu_request_peak": None,
         }
     ]
     assert usage.observed.to_dicts() == [
@@ -134,6 +138,13 @@ def test_all_mistakes_are_counted_in_one_message(tmp_path: Path):
     assert "column 'memory_gib_request': 1 values are not a number (NaN), first in row 4" in caught.value.what
     assert caught.value.exit_code == 2
     assert str(tmp_path / "usage.csv") == caught.value.where
+
+
+def test_a_peak_below_the_mean_of_its_time_is_refused(tmp_path: Path):
+    header = HEADER + ",vcpu_request_peak"
+    assert read_usage(csv_file(tmp_path, ROW + ",4", header=header)).samples["vcpu_request_peak"].to_list() == [4.0]
+    with pytest.raises(SettingsError, match="'vcpu_request_peak': 1 values are below vcpu_request, the mean of"):
+        read_usage(csv_file(tmp_path, ROW + ",3.9", header=header))
 
 
 def test_a_repeated_sample_is_refused(tmp_path: Path):

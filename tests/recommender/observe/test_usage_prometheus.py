@@ -53,6 +53,7 @@ def rows(fleet: tuple[ClusterSettings, ...]) -> pl.DataFrame:
     week = week_of_usage(fleet, until=END, seed=4).with_columns(
         priority_class=pl.when(pl.col("workload") == "fluentbit-gke").then(pl.lit("system-node-critical")),
         local_volume=pl.when(pl.col("workload") == "store-api").then(pl.lit(value=True)),
+        vcpu_request_peak=pl.when(pl.col("workload") == "crm-web").then(pl.col("vcpu_request") + 2),
     )
     missing = (pl.col("cluster") == "gke-europe-west2") & (pl.col("timestamp").dt.day() == 28)
     return week.filter(pl.col("workload").is_in(TAKEN), ~missing)
@@ -76,6 +77,8 @@ def test_prometheus_and_a_file_with_the_same_data_give_the_same_workloads(
     assert from_file.workloads["is_system"].sum() == 1
     assert from_file.workloads["local_volume"].sum() == 1
     assert sorted(set(from_file.workloads["owner"])) == ["", "brokerage", "retail", "sales"]
+    crm_web = from_file.workloads.filter(pl.col("workload") == "crm-web").row(0, named=True)
+    assert crm_web["vcpu_request_peak"] == rows.filter(pl.col("workload") == "crm-web")["vcpu_request_peak"].max()
     of_gke = from_file.workloads.filter(pl.col("cluster") == "gke-europe-west2")
     assert of_gke["coverage_ratio"].unique().to_list() == [pytest.approx(36 / 60)]
     assert_frame_equal(from_prometheus.workloads, from_file.workloads)

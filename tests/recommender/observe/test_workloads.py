@@ -125,6 +125,12 @@ def test_replicas_that_wait_elsewhere_do_not_make_usage_unknown():
     assert only(observed(usage(samples(ALL, vcpu_usage=0.5), waiting)))["vcpu_usage_p95"] == 0.5
 
 
+def test_a_peak_within_an_hour_is_the_peak_and_not_the_mean():
+    hour = samples([7], vcpu_request=2, vcpu_request_peak=6)
+    row = only(observed(usage(samples([*range(7), *range(8, 168)], vcpu_request=2), hour)))
+    assert (row["vcpu_request_mean"], row["vcpu_request_peak"], row["replicas_peak"]) == (2, 6, 1)
+
+
 def test_a_gpu_ratio_is_weighted_by_gpus():
     given_usage = usage(
         samples(ALL, pool="a", gpu_request=3.0, gpu_model="L4", gpu_usage_ratio=0.2),

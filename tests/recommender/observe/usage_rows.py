@@ -33,6 +33,10 @@ SAMPLE: dict[str, Any] = {
     "memory_gib_usage": None,
     "gpu_usage_ratio": None,
     "pending_replicas": 0.0,
+    "replicas_peak": None,
+    "vcpu_request_peak": None,
+    "memory_gib_request_peak": None,
+    "gpu_request_peak": None,
 }
 
 
