@@ -138,6 +138,8 @@ def _gpus(devices: pl.DataFrame) -> pl.DataFrame:
 def _accelerators(devices: pl.DataFrame) -> pl.DataFrame:
     return (
         devices.filter(pl.col("kind") != "gpu", pl.col("count") > 0)
+        # The one name that repeats its manufacturer: Qualcomm AI100.
+        .with_columns(pl.col("name").str.strip_prefix("Qualcomm "))
         .group_by(*PLACE, "name")
         .agg(pl.col("count").max())
         .sort("name")
@@ -166,7 +168,19 @@ def _tabled(fetched: Fetched, prices: pl.DataFrame) -> pl.DataFrame:
         .when(~processor.str.contains("Apple"))
         .then(pl.lit(Architecture.AMD64.value)),
     )
-    packaged = own.select(PLACE).join(table, on="instance_type", how="inner").select(*PLACE, *FACTS)
+    # A table row without the device that the list's family says is there would put its price on the vCPUs.
+    devices = prices.filter(pl.col("instance_family").is_in(DEVICE_FAMILIES)).select(PLACE).unique()
+    packaged = (
+        own.select(PLACE)
+        .join(table, on="instance_type", how="inner")
+        .join(devices.with_columns(device=pl.lit(value=True)), on=PLACE, how="left")
+        .with_columns(
+            gpu_model=pl.when(pl.col("device").is_null() | (pl.col("gpus") > 0) | (pl.col("accelerators") > 0)).then(
+                pl.col("gpu_model")
+            )
+        )
+        .select(*PLACE, *FACTS)
+    )
     return pl.concat([packaged, own.join(table, on="instance_type", how="anti")], how="vertical_relaxed")
 
 

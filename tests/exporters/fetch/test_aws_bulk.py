@@ -88,6 +88,17 @@ def test_a_gpu_machine_that_no_table_knows_is_rejected(aws: AwsServer, tmp_path:
     assert rejects.filter(reason="unknown-gpu").select("rows", "example").row(0) == (1, "q9p.large")
 
 
+def test_a_device_that_the_list_says_is_there_is_not_sold_as_vcpus(aws: AwsServer, tmp_path: Path) -> None:
+    """A table that knows the machine but not its device must not put the device's price on the vCPUs."""
+    odd = machine("m5.2xlarge", "eu-west-2", "9.0000000000", sku="ODD", instanceFamily="FPGA Instances")
+    aws.publish("AmazonEC2", "eu-west-2", [*LONDON, odd])
+
+    chosen = chosen_from(aws, tmp_path)
+
+    assert "m5.2xlarge" not in chosen.prices["instance_type"]
+    assert chosen.rejects.filter(reason="unknown-gpu")["rows"].to_list() == [2]
+
+
 def test_missing_spot_prices_are_said_not_hidden(aws: AwsServer, tmp_path: Path) -> None:
     fetched = fetch(settings_for(aws), request_in(tmp_path))
 
