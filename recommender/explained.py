@@ -81,7 +81,7 @@ def _costs(one: Recommendation) -> Iterator[str]:
     for name, side in sides:
         place = place_of(side)
         yield f"{name:9} {place.machine} in {place.where}"
-        terms = ((term, getattr(side, column)) for term, column in TERMS)
+        terms = ((term, value) for term, column in TERMS if (value := getattr(side, column)) or term == "together")
         yield "          " + ", ".join(f"{term} {rate(value)}" for term, value in terms) + " an hour"
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from exporters.core.focus import PRICING_CATEGORY
-from exporters.core.money import GBP
+from exporters.core.money import GBP, pence
 from recommender.advise.plan import Plan
 from recommender.advise.record import PriceEvidence, Recommendation
 from recommender.report.words import month_of
@@ -48,11 +48,11 @@ def _row(one: Recommendation) -> Mapping[str, Any]:
         "x_CurrentGbpPerMonth": month_of(one.current.gbp_per_hour),
         "x_RecommendedGbpPerMonth": month_of(one.recommended.gbp_per_hour),
         "x_RecommendedFullGbpPerMonth": month_of(one.recommended.full_gbp_per_hour),
-        "x_SavingGbpPerMonth": saving.p50 if saving else None,
-        "x_SavingLowGbpPerMonth": saving.p10 if saving else None,
-        "x_SavingHighGbpPerMonth": saving.p90 if saving else None,
+        "x_SavingGbpPerMonth": pence(saving.p50) if saving else None,
+        "x_SavingLowGbpPerMonth": pence(saving.p10) if saving else None,
+        "x_SavingHighGbpPerMonth": pence(saving.p90) if saving else None,
         "x_CostDeltaGbpPerMonth": None if saving else month_of(one.cost_delta_gbp_per_hour or 0.0),
-        "x_OneOffGbp": one.one_off.total_gbp,
+        "x_OneOffGbp": pence(one.one_off.total_gbp),
         "x_Confidence": one.risk.confidence.value,
         "x_Effort": one.effort,
         "x_LegalBasis": one.legal_basis,

@@ -1,0 +1,67 @@
+"""The example plan of the golden reports, from a file so that they change only when the report does.
+
+``python -m tests.recommender.report.example`` makes the plan anew and writes every golden file; look at the difference.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+
+from recommender.advise.plan import Plan
+from recommender.report.registry import FORMATS, Format
+from recommender.report.view import Report
+from recommender.report.view_model import report_of
+from recommender.report.week import Week
+from tests.recommender.world import flow, flows, plan, prices, standard_offers, workload
+
+GOLDEN = Path(__file__).with_name("golden")
+WEEK = Week.parse("2026-W48")
+
+HOSTILE = '=1+1"><script>alert(1)</script>|`x`\n\u202eevil' + "x" * 212
+"""A name as nobody should write one: a formula, a tag, a table cell, a newline, right-to-left, 253 letters."""
+
+
+@cache
+def example_plan() -> Plan:
+    """This will return the plan of the file."""
+    return Plan.model_validate_json((GOLDEN / "plan.json").read_text(encoding="utf-8"))
+
+
+def example() -> Report:
+    """This will return the report of the golden files."""
+    return report_of(example_plan(), WEEK)
+
+
+def rendered(form: Format, report: Report) -> str:
+    """This will render a report without the version that is installed."""
+    return form.render(report).replace(f"Tuppence {version('tuppence')}", "Tuppence VERSION")
+
+
+def made_plan() -> Plan:
+    """This will evaluate the example: savings, a breach, refusals by residency, a gap and a hostile name."""
+    return plan(
+        workload("web"),
+        workload("api", owner="", residency_class="europe", vcpu_request_mean=2.0, memory_gib_request_mean=8.0),
+        workload("renderer", interruption_tolerance="spot", residency_class="anywhere", state_gib=500.0),
+        workload("abroad", cluster="gke-bel", instance_type="n2-standard-4"),
+        workload("pinned", local_volume=True),
+        workload(HOSTILE, owner="<b>mallory</b>", namespace="=cmd"),
+        workload("lost", pool="", instance_type="", capacity_type=""),
+        flows=flows(flow("api", gib_per_hour=2.0)),
+        prices=prices(standard_offers()),
+    )
+
+
+def main() -> None:
+    """This will write all golden files."""
+    GOLDEN.mkdir(exist_ok=True)
+    (GOLDEN / "plan.json").write_text(made_plan().to_json() + "\n", encoding="utf-8")
+    for form in FORMATS:
+        text = rendered(form, report_of(made_plan(), WEEK))
+        (GOLDEN / f"report.{form.name}").write_text(text, encoding="utf-8", newline="")
+
+
+if __name__ == "__main__":
+    main()
