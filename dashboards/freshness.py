@@ -174,12 +174,13 @@ def _add_rates(board: Dashboard) -> None:
     board.with_panel(
         numbers(
             "Providers' own rates against ours",
-            description="How far the exchange rate in a provider's own list in pounds lies from ours. Past 3 % the bill "
+            description="How far the exchange rate in a provider's own list in pounds lies from ours. Past 3 % a bill "
             "will differ from these prices by as much; a contract rate can be set for the source fx.",
             unit="percentunit",
             decimals=2,
             query=now(
-                f"max by (currency, provider) (tuppence_fx_provider_gbp_per_unit) / on (currency) group_left () {ours} - 1",
+                f"max by (currency, provider) (tuppence_fx_provider_gbp_per_unit) "
+                f"/ on (currency) group_left () {ours} - 1",
                 legend="{{provider}}: {{currency}}",
             ),
             colours=((None, "red"), (-0.03, "green"), (0.03, "red")),

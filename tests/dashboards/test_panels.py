@@ -1,0 +1,124 @@
+"""Every panel shows something, and the right thing, once Prometheus has scraped the real services."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from tests.dashboards.conftest import World
+from tests.dashboards.reading import Query, committed, queries, substituted, values_query, variables
+
+pytestmark = pytest.mark.xdist_group("dashboards")
+QUERIES = {str(query): query for query in queries()}
+
+
+def only(name: str) -> Query:
+    """The only query of a panel."""
+    return QUERIES[f"{name} A"]
+
+
+def rows(world: World, name: str, *labels: str, **chosen: str) -> dict[tuple[str, ...], float]:
+    """What a panel shows, by labels; keyword arguments choose values of variables."""
+    expression = substituted(only(name).expression, **chosen)
+    world.prometheus.wait_for(expression)
+    return world.prometheus.values(expression, *labels)
+
+
+@pytest.mark.parametrize("query", queries(), ids=str)
+def test_every_query_of_every_panel_returns_data(query: Query, world: World) -> None:
+    assert world.prometheus.wait_for(substituted(query.expression))
+
+
+@pytest.mark.parametrize("name", ["provider", "region", "capacity_type", "gpu_model"])
+def test_every_variable_offers_values(name: str, world: World) -> None:
+    for board in committed().values():
+        selector, label = values_query(variables(board)[name])
+        found = world.prometheus.wait_for(f"group by ({label}) ({substituted(selector)})")
+        assert len(found) > 1
+        assert all(row["metric"].get(label) for row in found)
+
+
+def test_the_cheapest_vcpu_hour_is_the_least_of_the_offers_on_machines_without_gpus(world: World) -> None:
+    shown = rows(world, "Cheapest vCPU-hour by region and capacity type", "place", "capacity_type")
+    plain = world.prices.offers.filter(
+        pl.col("gpus") == 0,
+        pl.col("accelerators") == 0,
+        pl.col("operating_system") == "linux",
+        pl.col("note").is_null() | ~pl.col("note").str.contains("illustrative"),
+    )
+    least = plain.group_by("provider", "region", "capacity_type").agg(pl.col("gbp_per_vcpu_hour").min())
+    expected = {(f"{provider} {region}", capacity): price for provider, region, capacity, price in least.iter_rows()}
+    assert shown == pytest.approx(expected)
+    assert ("onprem london-1", "owned") in shown
+
+
+def test_a_gpu_of_one_model_is_never_shown_as_another(world: World) -> None:
+    shown = rows(world, "Cheapest GPU-hour by GPU model and region", "place", "gpu_model", gpu_model="L4")
+    assert {model for _, model in shown} == {"L4"}
+    assert ("onprem london-1 owned", "L4") in shown
+
+
+def test_choosing_a_provider_leaves_out_the_others(world: World) -> None:
+    shown = rows(world, "Cheapest vCPU-hour by region and capacity type", "place", provider="gcp|azure")
+    assert {place.split()[0] for (place,) in shown} == {"gcp", "azure"}
+
+
+def test_spot_is_compared_with_on_demand_of_the_same_region_only(world: World) -> None:
+    prices = rows(world, "Cheapest vCPU-hour by region and capacity type", "place", "capacity_type")
+    discounts = rows(world, "Spot against on-demand: vCPU", "provider", "region")
+    places = {place for place, capacity in prices if capacity == "spot"}
+    expected = {
+        tuple(place.split()): 1 - prices[place, "spot"] / prices[place, "on-demand"]
+        for place in places
+        if prices[place, "spot"] < prices[place, "on-demand"]
+    }
+    assert discounts == pytest.approx(expected)
+    assert ("gcp", "europe-west2") in discounts
+
+
+def test_a_free_egress_tier_is_shown_as_zero_and_not_left_out(world: World) -> None:
+    shown = rows(world, "Egress to the internet and between zones", "place", "destination", "tier_start_gib")
+    assert shown["azure uksouth", "internet", "0"] == 0
+    assert shown["azure uksouth", "internet", "100"] > 0
+
+
+def test_the_dashboard_says_for_which_sources_packaged_prices_stand_in(world: World) -> None:
+    ages = rows(world, "Packaged prices in use, by age", "source")
+    assert {source for (source,) in ages} == {"aws", "azure", "gcp"}
+    assert min(ages.values()) > 24 * 3600
+
+
+def test_illustrative_offers_are_counted_and_never_shown(world: World) -> None:
+    left_out = rows(world, "Illustrative offers left out", "source")
+    illustrative = world.prices.offers.filter(pl.col("note").str.contains("illustrative"))
+    counted = {(source,): number for source, number in illustrative.group_by("source").len().iter_rows()}
+    assert left_out == counted
+    shown = rows(world, "Cheapest vCPU-hour by region and capacity type", "place", "capacity_type")
+    assert not [place for place, capacity in shown if place.startswith("aws") and capacity == "spot"]
+
+
+def test_a_row_that_was_refused_is_counted_against_its_source(world: World) -> None:
+    refused = substituted(QUERIES["Sources G"].expression)
+    world.prometheus.wait_for(refused)
+    assert world.prometheus.values(refused, "source")[("book",)] == 1
+
+
+def test_a_provider_whose_own_rate_strays_shows_by_how_much(world: World) -> None:
+    """0.0833 GBP for 0.111 USD is 0.75045 GBP per USD; ECB 30 October 2026: 0.8338 / 1.1172 = 0.746330."""
+    strays = rows(world, "Providers' own rates against ours", "provider", "currency")
+    assert strays["sterling", "USD"] == pytest.approx(0.0833 / 0.111 / (0.8338 / 1.1172) - 1)
+
+
+def test_two_replicas_do_not_double_the_open_saving(world: World) -> None:
+    assert world.prometheus.wait_for('count(up{job="tuppence-recommender"} == 1) == 2')
+    open_saving = float(sum(one.monthly.saving.p50 for one in world.plan.recommendations if one.monthly))
+    assert open_saving > 0
+    shown = rows(world, "Open saving a month")
+    assert shown == {(): pytest.approx(open_saving, abs=0.001)}
+    parts = rows(world, "Open saving a month by kind and confidence", "kind", "confidence")
+    assert sum(parts.values()) == pytest.approx(open_saving, abs=0.001)
+
+
+def test_every_open_recommendation_is_counted_once(world: World) -> None:
+    counts = rows(world, "Open recommendations", "kind", "confidence")
+    assert sum(counts.values()) == len(world.plan.recommendations)

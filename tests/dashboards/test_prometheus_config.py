@@ -1,0 +1,25 @@
+"""The scrape configuration that ships: Prometheus takes it, and labels of prices win over labels of targets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import yaml
+
+from tests.servers.prometheus import promtool
+
+FILE = Path(__file__).parents[2] / "dashboards/prometheus/prometheus.yml"
+CONFIG = yaml.safe_load(FILE.read_text(encoding="utf-8"))
+
+
+def test_promtool_finds_no_fault_and_finds_the_rules() -> None:
+    done = promtool("check", "config", str(FILE))
+    said = done.stdout.decode() + done.stderr.decode()
+    assert done.returncode == 0, said
+    assert "1 rule files found" in said or "2 rule files found" in said
+    assert "recording.yaml" in said
+
+
+def test_every_job_keeps_the_labels_of_the_prices() -> None:
+    assert {job["job_name"] for job in CONFIG["scrape_configs"]} == {"tuppence-exporter", "tuppence-recommender"}
+    assert all(job["honor_labels"] is True for job in CONFIG["scrape_configs"])
