@@ -5,10 +5,10 @@ from __future__ import annotations
 from importlib.metadata import version
 from typing import Annotated
 
-import recommender.cli
 import typer
 
 import exporters.cli
+import recommender.cli
 from exporters.core.config_commands import config_app
 from exporters.core.logging import LogFormat, LogLevel, configure_logging
 from exporters.settings import ExporterSettings

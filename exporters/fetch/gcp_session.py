@@ -74,10 +74,12 @@ def open_session(connection: Connection, *, seconds: float) -> Session:
         TerminalSourceError: there are no usable credentials.
     """
     plain = connection.endpoint.startswith("http://")
+    credentials: Credentials
     if connection.api_key and not (plain and connection.transport == "grpc"):
-        credentials, identity = ApiKey(connection.api_key), "API key"
+        credentials, identity = ApiKey(connection.api_key), "API key"  # type: ignore[no-untyped-call]
     elif plain:
-        credentials, identity = AnonymousCredentials(), "none (endpoint on this machine)"
+        credentials = AnonymousCredentials()  # type: ignore[no-untyped-call]
+        identity = "none (endpoint on this machine)"
     else:
         credentials, identity = default_credentials(BILLING_SCOPE), "application default credentials"
     return Session(
@@ -162,7 +164,7 @@ def _seconds_told(error: Exception) -> float | None:
         return seconds
     for detail in getattr(error, "details", None) or ():
         if isinstance(detail, RetryInfo):
-            return detail.retry_delay.seconds + detail.retry_delay.nanos / 1e9
+            return float(detail.retry_delay.seconds) + float(detail.retry_delay.nanos) / 1e9
         if isinstance(detail, dict) and str(detail.get("@type", "")).endswith("google.rpc.RetryInfo"):
             return float(str(detail.get("retryDelay", "0s")).removesuffix("s"))
     return None
