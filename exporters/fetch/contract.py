@@ -2,8 +2,8 @@
 
 A source is one module in this package with a settings model, a `fetch` and a `check`, and one row in registry.py;
 the rule that turns its raw rows into list prices stands under the same name in normalise/row_rules/. A source
-never chooses rows, never converts money and never keeps a partial answer. SDKs are imported inside functions (or in modules
-that only those functions import), so that the core install works without them.
+never chooses rows, never converts money and never keeps a partial answer. SDKs are
+imported inside functions (or in modules that only those functions import), so that the core install works without them.
 """
 
 from __future__ import annotations
