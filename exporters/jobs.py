@@ -20,11 +20,18 @@ Scheduler = BackgroundScheduler
 
 JITTER_RATIO = 0.1
 EXPIRY_SECONDS = 60
-EXPIRY_JOB = "expire"
+LOOK_SECONDS = 300
+HOUSEKEEPING = frozenset({"expire", "look"})
+"""Jobs that refresh no source."""
 
 
 def scheduler_for(
-    refresher: Refresher, *, publish: Callable[[], None], expire: Callable[[datetime], bool]
+    refresher: Refresher,
+    *,
+    publish: Callable[[], None],
+    expire: Callable[[datetime], bool],
+    look: Callable[[], None],
+    fetch: bool = True,
 ) -> BackgroundScheduler:
     """This will return a scheduler, not yet started, that keeps every enabled source and the rates fresh.
 
@@ -32,34 +39,35 @@ def scheduler_for(
         refresher: takes one source through the stages.
         publish: called after each refresh that brought something new.
         expire: called every minute with the time, so that stale series stop without a refresh.
+        look: called every five minutes, to take up what other processes wrote to the store.
+        fetch: False: nothing is refreshed; what the store holds still grows old, and is still looked at.
     """
-    sources = refresher.enabled()
+    sources = refresher.enabled() if fetch else ()
     scheduler = BackgroundScheduler(
         timezone=UTC,
-        executors={"default": ThreadPoolExecutor(len(sources) + 2)},
+        executors={"default": ThreadPoolExecutor(len(sources) + 1 + len(HOUSEKEEPING))},
         job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": 3600},
     )
     now = refresher.clock.now()
 
-    _every(
-        scheduler,
-        "fx",
-        refresher.settings.sources.fx.refresh_minutes,
-        partial(_rates_job, refresher, publish),
-        first=now,
-    )
+    if fetch:
+        minutes = refresher.settings.sources.fx.refresh_minutes
+        _every(scheduler, "fx", minutes, partial(_rates_job, refresher, publish), first=now)
     for source in sources:
         minutes = refresher.settings.sources.of(source.name).refresh_minutes
         _every(scheduler, source.name, minutes, partial(_source_job, refresher, source, publish), first=now)
     scheduler.add_job(
-        lambda: expire(refresher.clock.now()), IntervalTrigger(seconds=EXPIRY_SECONDS, timezone=UTC), id=EXPIRY_JOB
+        lambda: expire(refresher.clock.now()), IntervalTrigger(seconds=EXPIRY_SECONDS, timezone=UTC), id="expire"
     )
+    scheduler.add_job(look, IntervalTrigger(seconds=LOOK_SECONDS, timezone=UTC), id="look")
     return scheduler
 
 
 def next_runs(scheduler: BackgroundScheduler) -> dict[str, datetime]:
     """This will return when each source is refreshed next."""
-    return {job.id: job.next_run_time for job in scheduler.get_jobs() if job.id != EXPIRY_JOB and job.next_run_time}
+    return {
+        job.id: job.next_run_time for job in scheduler.get_jobs() if job.id not in HOUSEKEEPING and job.next_run_time
+    }
 
 
 def _rates_job(refresher: Refresher, publish: Callable[[], None]) -> None:

@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Protocol
 
 import dataframely as dy
+import polars as pl
 import structlog
+from polars.exceptions import PanicException
 
 from exporters.core.clock import Clock
-from exporters.core.errors import TerminalSourceError, TuppenceError
+from exporters.core.errors import StoreError, TerminalSourceError, TuppenceError
 from exporters.core.frames import FxRate, Offer, Reject, SetAside
+from exporters.core.money import GBP
 from exporters.core.words import Origin
 from exporters.fetch import book, ecb
 from exporters.fetch.contract import Fetched, FetchRequest, Progress, Source, SourceSettings, silent
@@ -27,10 +30,10 @@ from exporters.fetch.registry import SOURCES
 from exporters.normalise.pipeline import normalise
 from exporters.normalise.row_rules.registry import RULES
 from exporters.settings import ExporterSettings
-from exporters.store.read import last_snapshot
+from exporters.store.read import AT_A_RATE, CLOCK_SKEW, last_snapshot
 from exporters.store.shelf import Shelf
 from exporters.store.snapshot import FX_SOURCE, Manifest, Snapshot
-from exporters.store.write import clear_history, write_snapshot
+from exporters.store.write import clear_history, remove_snapshot, write_snapshot
 
 _log = structlog.get_logger(__name__)
 
@@ -69,6 +72,7 @@ class Refresher:
         log: told of every end.
         progress: told how far a fetch is.
         accept_changes: take prices that moved implausibly as they are.
+        scratch: where downloads lie while a refresh runs; None: the system's folder for temporary files.
     """
 
     settings: ExporterSettings
@@ -77,6 +81,7 @@ class Refresher:
     log: RefreshLog
     progress: Progress = silent
     accept_changes: bool = False
+    scratch: Path | None = None
 
     def enabled(self) -> tuple[Source, ...]:
         """This will return the sources that the settings turn on."""
@@ -92,40 +97,64 @@ class Refresher:
         return self._attempt(FX_SOURCE, self._fx_snapshot)
 
     def seed(self) -> None:
-        """This will put packaged rates and prices on the shelf where no snapshot is.
+        """This will put packaged rates and prices on the shelf where no refresh has ever succeeded.
+
+        Packaged ones of another release or for other filters are replaced, and those no longer wanted removed.
 
         Raises:
             StoreError: the shelf cannot be written.
         """
-        for snapshot in self.packaged_snapshots():
-            write_snapshot(self.shelf, snapshot)
-            _log.info(
-                "packaged_prices_serve", source=snapshot.manifest.source, dated=snapshot.manifest.taken_at.isoformat()
-            )
+        packaged = {snapshot.manifest.source: snapshot for snapshot in self.packaged_snapshots()}
+        for name in (FX_SOURCE, *book.CLOUDS):
+            before = self._last(name)
+            if before is not None and before.manifest.origin is not Origin.PACKAGED:
+                continue
+            if name in packaged:
+                self._put_packaged(packaged[name], before)
+            elif before is not None:
+                remove_snapshot(self.shelf, before.manifest)
+
+    def _put_packaged(self, snapshot: Snapshot, before: Snapshot | None) -> None:
+        """The new one is whole before the old one goes; of the same day, it is a microsecond younger."""
+        if before is not None and _say_the_same(before, snapshot):
+            return
+        manifest = snapshot.manifest
+        if before is not None and before.manifest.id == manifest.id:
+            manifest = replace(manifest, taken_at=manifest.taken_at + timedelta(microseconds=1))
+        write_snapshot(self.shelf, replace(snapshot, manifest=manifest))
+        if before is not None:
+            remove_snapshot(self.shelf, before.manifest)
+        _log.info("packaged_prices_serve", source=manifest.source, dated=manifest.taken_at.isoformat())
 
     def packaged_snapshots(self) -> list[Snapshot]:
-        """This will return packaged snapshots for what the shelf lacks: rates first, then clouds."""
+        """This will return packaged snapshots for what was never fetched: rates first, then clouds."""
         packaged = self.settings.packaged
-        rates = [self._packaged_fx()] if last_snapshot(self.shelf, FX_SOURCE) is None else []
+        rates = [] if self._last_live(FX_SOURCE) else [self._packaged_fx()]
         wanted = packaged.providers if packaged.enabled else ()
-        lacking = [provider for provider in wanted if last_snapshot(self.shelf, provider) is None]
-        return rates + [self._packaged_prices(provider) for provider in lacking]
+        return rates + [self._packaged_prices(provider) for provider in wanted if not self._last_live(provider)]
 
     def _attempt(self, name: str, make: Callable[[], Snapshot]) -> Outcome:
         started = time.monotonic()
         try:
             snapshot = make()
             manifest = write_snapshot(self.shelf, snapshot)
-            clear_history(self.shelf, name, now=self.clock.now(), retention_days=self.settings.store.retention_days)
         except TuppenceError as error:
             return self._failed(name, error, started)
-        except Exception as error:  # noqa: BLE001 - a fault in one source must not stop the others
+        except (Exception, PanicException) as error:  # noqa: BLE001 - a fault in one source must not stop the others
             _log.exception("refresh_fault", source=name)
             return self._failed(name, _unforeseen(name, error), started)
         seconds = time.monotonic() - started
         self.log.refresh_succeeded(name, manifest=manifest, rejects=snapshot.rejects, duration_seconds=seconds)
         _log.info("refreshed", source=name, snapshot=manifest.id, rows=dict(manifest.rows), seconds=round(seconds, 2))
+        self._clear_history(name)
         return Outcome(source=name, snapshot=snapshot, error=None)
+
+    def _clear_history(self, name: str) -> None:
+        """The new prices stand, whether or not old ones can be cleared away (a bucket may forbid to delete)."""
+        try:
+            clear_history(self.shelf, name, now=self.clock.now(), retention_days=self.settings.store.retention_days)
+        except StoreError as error:
+            _log.warning("history_stays", source=name, error=str(error))
 
     def _failed(self, name: str, error: TuppenceError, started: float) -> Outcome:
         seconds = time.monotonic() - started
@@ -135,7 +164,7 @@ class Refresher:
 
     def _fetched_snapshot(self, source: Source, section: SourceSettings) -> Snapshot:
         now = self.clock.now()
-        with TemporaryDirectory(prefix="tuppence-") as scratch:
+        with TemporaryDirectory(prefix="tuppence-", dir=self.scratch) as scratch:
             request = self.request(section, now=now, scratch=Path(scratch))
             fetched = source.fetch(section, request)
             previous = self._last_live(source.name)
@@ -157,8 +186,11 @@ class Refresher:
 
     def _last_live(self, name: str) -> Snapshot | None:
         """The snapshot to compare with; packaged prices are too old to call a change implausible."""
-        last = last_snapshot(self.shelf, name)
+        last = self._last(name)
         return last if last is not None and last.manifest.origin is Origin.LIVE else None
+
+    def _last(self, name: str) -> Snapshot | None:
+        return last_snapshot(self.shelf, name, until=self.clock.now() + CLOCK_SKEW)
 
     def _normalised(
         self, fetched: Fetched, *, rule: str, previous: Snapshot | None, origin: Origin, max_age_hours: float | None
@@ -190,7 +222,7 @@ class Refresher:
 
     def _packaged_prices(self, provider: str) -> Snapshot:
         section = self.settings.packaged
-        with TemporaryDirectory(prefix="tuppence-") as scratch:
+        with TemporaryDirectory(prefix="tuppence-", dir=self.scratch) as scratch:
             request = self.request(section, now=self.clock.now(), scratch=Path(scratch))
             fetched = book.fetch_packaged(provider, section, request)
             return self._normalised(fetched, rule="book", previous=None, origin=Origin.PACKAGED, max_age_hours=None)
@@ -198,7 +230,7 @@ class Refresher:
     def _fx_snapshot(self) -> Snapshot:
         now = self.clock.now()
         section = self.settings.sources.fx
-        last = last_snapshot(self.shelf, FX_SOURCE)
+        last = self._last(FX_SOURCE)
         rates = ecb.fetch_rates(section, now, last=last.fx if last is not None else None)
         manifest = Manifest(source=FX_SOURCE, taken_at=now, origin=Origin.LIVE, max_age_hours=section.max_age_hours)
         return Snapshot(manifest=manifest, fx=rates)
@@ -212,11 +244,23 @@ class Refresher:
         return Snapshot(manifest=manifest, fx=rates)
 
     def _rates(self) -> dy.DataFrame[FxRate]:
-        last = last_snapshot(self.shelf, FX_SOURCE)
+        last = self._last(FX_SOURCE)
         return last.fx if last is not None else self._packaged_fx().fx
 
 
-def _unforeseen(source: str, error: Exception) -> TuppenceError:
+def _say_the_same(one: Snapshot, other: Snapshot) -> bool:
+    """Whether two packaged snapshots hold the same, whatever rate of exchange they were written at."""
+    return (
+        one.manifest.skipped == other.manifest.skipped
+        and all(
+            one.frame(name).drop(*AT_A_RATE, strict=False).equals(other.frame(name).drop(*AT_A_RATE, strict=False))
+            for name in ("offers", "egress")
+        )
+        and one.fx.filter(pl.col("currency") != GBP).equals(other.fx.filter(pl.col("currency") != GBP))
+    )
+
+
+def _unforeseen(source: str, error: BaseException) -> TuppenceError:
     return TerminalSourceError(
         f"an unforeseen fault ended the refresh ({type(error).__name__}: {error})",
         where=f"sources.{source}",

@@ -6,6 +6,8 @@ import re
 import threading
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
 import polars as pl
@@ -13,7 +15,7 @@ import structlog
 import yaml
 
 from exporters.core.clock import Clock, SystemClock
-from exporters.core.errors import TuppenceError
+from exporters.core.errors import StoreError, TuppenceError
 from exporters.core.geography import regions
 from exporters.core.output import stderr
 from exporters.core.web.serving import Address, serve
@@ -24,7 +26,7 @@ from exporters.publish.http import Exporter, create_app
 from exporters.publish.published import PublishedPrices
 from exporters.refresh import Refresher
 from exporters.settings import ExporterSettings
-from exporters.store.read import current_prices
+from exporters.store.read import current_prices, newest_ids
 from exporters.store.shelf import open_shelf
 
 _log = structlog.get_logger(__name__)
@@ -39,6 +41,7 @@ class ExporterService:
         load: reads them again; raises SettingsError when they are wrong.
         fetch: whether sources are refreshed; False serves what the store holds.
         clock: the time.
+        scratch: where downloads lie while a refresh runs; None: the system's folder for temporary files.
     """
 
     def __init__(
@@ -48,11 +51,13 @@ class ExporterService:
         load: Callable[[], ExporterSettings],
         fetch: bool = True,
         clock: Clock | None = None,
+        scratch: Path | None = None,
     ) -> None:
         self._settings = settings
         self._load = load
         self._fetch = fetch
         self._clock = clock or SystemClock()
+        self._scratch = scratch
         self._shelf = open_shelf(settings.store.url)
         self._health = Health(self._clock)
         self._published = PublishedPrices(
@@ -61,6 +66,8 @@ class ExporterService:
             regions=pl.concat([regions(), site_regions(settings.sources.onprem)], how="diagonal"),
         )
         self._reloading = threading.Lock()
+        self._publishing = threading.Lock()
+        self._seen: frozenset[str] = frozenset()
         self._scheduler: Scheduler | None = None
 
     def start(self) -> None:
@@ -68,9 +75,9 @@ class ExporterService:
 
         Raises:
             SettingsError: the prices give more series than the limit allows.
-            StoreError: the store cannot be used.
+            StoreError: the store cannot be read, or it is empty and cannot be written.
         """
-        self._refresher().seed()
+        self._seed()
         self._publish()
         self._health.reload_succeeded()
         self._schedule()
@@ -102,25 +109,56 @@ class ExporterService:
         """
         with self._reloading:
             try:
-                self._settings = self._load()
+                settings = self._load()
             except TuppenceError:
                 self._health.reload_failed()
                 raise
+            self._settings = settings
             self.stop()
             self._schedule()
             self._health.reload_succeeded()
+            self._seed()
+            self._look_at_store()
             _log.info("settings_reloaded")
 
     def _refresher(self) -> Refresher:
-        return Refresher(settings=self._settings, shelf=self._shelf, clock=self._clock, log=self._health)
+        return Refresher(
+            settings=self._settings,
+            shelf=self._shelf,
+            clock=self._clock,
+            log=self._health,
+            scratch=self._scratch,
+        )
+
+    def _seed(self) -> None:
+        """A full disk or one that may only be read does not stop the prices that are there."""
+        try:
+            self._refresher().seed()
+        except StoreError as error:
+            if not newest_ids(self._shelf):
+                raise
+            _log.error("packaged_prices_not_written", error=str(error))
 
     def _publish(self) -> None:
-        self._published.publish(current_prices(self._shelf, now=self._clock.now()))
+        # One at a time from the reading on, so that prices read earlier never replace those read later.
+        with self._publishing:
+            self._seen = newest_ids(self._shelf)
+            self._published.publish(current_prices(self._shelf, now=self._clock.now()))
+
+    def _look_at_store(self) -> None:
+        """Take up what another process wrote, such as `tuppence fetch`."""
+        if newest_ids(self._shelf) != self._seen:
+            self._publish()
 
     def _schedule(self) -> None:
-        if self._fetch:
-            self._scheduler = scheduler_for(self._refresher(), publish=self._publish, expire=self._published.expire)
-            self._scheduler.start()
+        self._scheduler = scheduler_for(
+            self._refresher(),
+            publish=self._publish,
+            expire=self._published.expire,
+            look=self._look_at_store,
+            fetch=self._fetch,
+        )
+        self._scheduler.start()
 
     def _next_refresh(self) -> Mapping[str, datetime]:
         return next_runs(self._scheduler) if self._scheduler is not None else {}
@@ -132,13 +170,14 @@ class ExporterService:
 
 def serve_exporter(settings: ExporterSettings, *, load: Callable[[], ExporterSettings], fetch: bool) -> None:
     """This will serve until a signal ends it; see ExporterService."""
-    service = ExporterService(settings, load=load, fetch=fetch)
-    service.start()
     web = settings.exporter_web
-    try:
-        serve(create_app(service.app()), host=web.host, port=web.port, web_config=web.config_file, ready=_announce)
-    finally:
-        service.stop()
+    with TemporaryDirectory(prefix="tuppence-", ignore_cleanup_errors=True) as scratch:
+        service = ExporterService(settings, load=load, fetch=fetch, scratch=Path(scratch))
+        service.start()
+        try:
+            serve(create_app(service.app()), host=web.host, port=web.port, web_config=web.config_file, ready=_announce)
+        finally:
+            service.stop()
 
 
 def _announce(address: Address) -> None:

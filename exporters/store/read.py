@@ -38,6 +38,9 @@ _GBP_COLUMNS = (
     "gbp_per_gib",
 )
 
+AT_A_RATE = (*_GBP_COLUMNS, "gbp_per_unit", "fx_date", "fx_source")
+"""The columns of offers and egress rates that follow the rate of exchange."""
+
 
 @dataclass(frozen=True, slots=True)
 class Prices:

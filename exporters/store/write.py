@@ -42,7 +42,7 @@ def clear_history(shelf: Shelf, source: str, *, now: datetime, retention_days: i
     known = manifests(shelf, source)
     doomed = _doomed([manifest for manifest in known if manifest is not known[-1]], now, retention_days)
     for manifest in doomed:
-        _remove(shelf, manifest)
+        remove_snapshot(shelf, manifest)
     _remove_orphans(shelf, source, now=now)
     return len(doomed)
 
@@ -57,7 +57,12 @@ def _doomed(older: Sequence[Manifest], now: datetime, retention_days: int) -> li
     ]
 
 
-def _remove(shelf: Shelf, manifest: Manifest) -> None:
+def remove_snapshot(shelf: Shelf, manifest: Manifest) -> None:
+    """This will remove a snapshot, its manifest first: from then on it does not exist.
+
+    Raises:
+        StoreError: a file could not be removed.
+    """
     shelf.delete(f"{manifest.id}/{MANIFEST}")
     for name in FRAMES:
         shelf.delete(f"{manifest.id}/{name}.parquet")

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from exporters.core.clock import SystemClock
 from exporters.fetch.contract import Source
 from exporters.fetch.registry import SOURCES
-from exporters.jobs import next_runs, scheduler_for
+from exporters.jobs import HOUSEKEEPING, next_runs, scheduler_for
 from exporters.publish.health import Health
 from exporters.refresh import Outcome, Refresher
 from exporters.settings import ExporterSettings
@@ -48,7 +48,9 @@ def two_sources(tmp_path: object) -> TwoSources:
 
 
 def test_a_source_that_hangs_delays_no_other(tmp_path: object) -> None:
-    scheduler = scheduler_for(two_sources(tmp_path), publish=recorded.published.set, expire=lambda now: False)
+    scheduler = scheduler_for(
+        two_sources(tmp_path), publish=recorded.published.set, expire=lambda now: False, look=lambda: None
+    )
     scheduler.start()
     try:
         assert recorded.published.wait(5)
@@ -59,7 +61,7 @@ def test_a_source_that_hangs_delays_no_other(tmp_path: object) -> None:
 
 
 def test_every_source_and_the_rates_have_a_next_run(tmp_path: object) -> None:
-    scheduler = scheduler_for(two_sources(tmp_path), publish=lambda: None, expire=lambda now: False)
+    scheduler = scheduler_for(two_sources(tmp_path), publish=lambda: None, expire=lambda now: False, look=lambda: None)
     scheduler.start(paused=True)
     try:
         assert set(next_runs(scheduler)) == {"fx", "onprem", "book"}
@@ -69,7 +71,7 @@ def test_every_source_and_the_rates_have_a_next_run(tmp_path: object) -> None:
 
 
 def test_jobs_are_never_doubled_and_a_late_one_still_runs(tmp_path: object) -> None:
-    scheduler = scheduler_for(two_sources(tmp_path), publish=lambda: None, expire=lambda now: False)
+    scheduler = scheduler_for(two_sources(tmp_path), publish=lambda: None, expire=lambda now: False, look=lambda: None)
     scheduler.start(paused=True)
     try:
         for job in scheduler.get_jobs():
@@ -93,10 +95,22 @@ def test_a_refresh_that_brings_nothing_new_publishes_nothing(tmp_path: object) -
             return Outcome(source="fx", snapshot=None, error=None)
 
     refresher = Failing(settings=ExporterSettings(), shelf=open_shelf(str(tmp_path)), clock=SystemClock(), log=Health())
-    scheduler = scheduler_for(refresher, publish=published.set, expire=lambda now: False)
+    scheduler = scheduler_for(refresher, publish=published.set, expire=lambda now: False, look=lambda: None)
     scheduler.start()
     try:
         assert asked.wait(5)
     finally:
         scheduler.shutdown()
     assert not published.is_set()
+
+
+def test_without_fetching_prices_still_grow_old_and_the_store_is_still_looked_at(tmp_path: object) -> None:
+    scheduler = scheduler_for(
+        two_sources(tmp_path), publish=lambda: None, expire=lambda now: False, look=lambda: None, fetch=False
+    )
+    scheduler.start(paused=True)
+    try:
+        assert {job.id for job in scheduler.get_jobs()} == HOUSEKEEPING
+        assert next_runs(scheduler) == {}
+    finally:
+        scheduler.shutdown()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -11,16 +12,21 @@ import httpx2
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from exporters.core.clock import FixedClock
-from exporters.core.errors import SettingsError
+import exporters.serving as serving_module
+from exporters import jobs
+from exporters.core.clock import FixedClock, SystemClock
+from exporters.core.errors import SettingsError, StoreError
 from exporters.core.web.serving import serving
 from exporters.fetch.registry import SOURCES
+from exporters.publish.health import Health
 from exporters.publish.http import create_app
 from exporters.refresh import Refresher
 from exporters.serving import ExporterService
-from exporters.settings import ExporterSettings
-from exporters.store.read import current_prices
-from exporters.store.shelf import open_readable
+from exporters.settings import ExporterSettings, PackagedSettings
+from exporters.store.read import Prices, current_prices
+from exporters.store.shelf import ObjectShelf, ReadableShelf, open_readable, open_shelf
+from exporters.store.write import write_snapshot
+from tests.builders import offer, snapshot
 from tests.exporters.conftest import book_row
 from tests.servers.prometheus import wait_until
 
@@ -122,6 +128,74 @@ def test_a_start_with_too_many_series_is_refused_and_says_what_to_tighten(book_s
     service = ExporterService(ExporterSettings.model_validate(document), load=ExporterSettings, fetch=False)
     with pytest.raises(SettingsError, match="limit is 10"):
         service.start()
+
+
+def test_what_another_process_fetched_is_taken_up(
+    book_settings: ExporterSettings, write_book: WriteBook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`tuppence export --no-fetch` beside `tuppence fetch` in a CronJob, or a price accepted with --accept."""
+    monkeypatch.setattr(jobs, "LOOK_SECONDS", 1)
+    service = ExporterService(book_settings, load=ExporterSettings, fetch=False)
+    service.start()
+    try:
+        app = service.app()
+        write_book(book_row(price="1.20"))
+        other = Refresher(settings=book_settings, shelf=app.shelf, clock=SystemClock(), log=Health())
+        assert other.refresh(next(source for source in SOURCES if source.name == "book")).error is None
+        wait_until(lambda: app.published.current.prices.offers.height, seconds=20, otherwise=lambda: "no offer")  # type: ignore[union-attr]
+    finally:
+        service.stop()
+
+
+def test_a_store_without_room_still_serves_what_it_holds(
+    book_settings: ExporterSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Packaged prices are wanted and cannot be written; those fetched before are served."""
+    settings = book_settings.model_copy(update={"packaged": PackagedSettings(providers=("aws",))})
+    write_snapshot(open_shelf(settings.store.url), snapshot("book", offers=offer(), taken_at=datetime.now(UTC)))
+
+    def no_room(self: ObjectShelf, key: str, content: bytes) -> None:
+        raise StoreError(f"{key} cannot be written (No space left on device)", where="store", next_step="Make room.")
+
+    monkeypatch.setattr(ObjectShelf, "put", no_room)
+    service = ExporterService(settings, load=ExporterSettings, fetch=False)
+    service.start()
+    try:
+        current = service.app().published.current
+        assert current is not None
+        assert current.prices.offers.height == 1
+    finally:
+        service.stop()
+
+
+def test_prices_read_earlier_never_replace_those_read_later(
+    book_settings: ExporterSettings, write_book: WriteBook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two refreshes end together: the first to read the store is held up, the second has newer prices."""
+    service = ExporterService(book_settings, load=ExporterSettings, fetch=False)
+    app = service.app()
+    held, release = threading.Event(), threading.Event()
+
+    def slow_first(shelf: ReadableShelf, *, now: datetime) -> Prices:
+        prices = current_prices(shelf, now=now)
+        if not held.is_set():
+            held.set()
+            release.wait(10)
+        return prices
+
+    monkeypatch.setattr(serving_module, "current_prices", slow_first)
+    threads = [threading.Thread(target=service._publish) for _ in range(2)]
+    threads[0].start()
+    assert held.wait(10)
+    write_snapshot(app.shelf, snapshot("book", offers=offer(), taken_at=datetime.now(UTC)))  # type: ignore[arg-type]
+    threads[1].start()
+    threads[1].join(0.5)
+    release.set()
+    for thread in threads:
+        thread.join()
+
+    assert app.published.current is not None
+    assert app.published.current.prices.offers.height == 1
 
 
 def test_series_stop_when_their_snapshot_grows_too_old(book_settings: ExporterSettings, write_book: WriteBook) -> None:
