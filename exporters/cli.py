@@ -9,10 +9,12 @@ from typing import Annotated
 
 import polars as pl
 import typer
+from rich.markup import escape
 
 from exporters.core.clock import SystemClock
 from exporters.core.config_file import read_document, validate
 from exporters.core.errors import SettingsError
+from exporters.core.leaving import leaving_promptly
 from exporters.core.output import ListFormat, errors_explained, stderr, write_rows
 from exporters.core.progress import terminal_progress
 from exporters.core.sections import ALL_SECTIONS
@@ -24,7 +26,7 @@ from exporters.publish.health import Health
 from exporters.refresh import Outcome, Refresher
 from exporters.serving import serve_exporter
 from exporters.settings import ExporterSettings
-from exporters.store.read import combine, last_snapshots
+from exporters.store.read import CLOCK_SKEW, combine, last_snapshots
 from exporters.store.shelf import open_shelf
 
 app = typer.Typer(no_args_is_help=True)
@@ -46,7 +48,7 @@ def export(
     ] = True,
 ) -> None:
     """Serve prices to Prometheus and keep them fresh."""
-    with errors_explained():
+    with leaving_promptly(), errors_explained():
         settings = load_settings(config)
         given = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
         web = settings.exporter_web.model_copy(update=given)
@@ -79,7 +81,7 @@ def fetch(
     write_rows(_outcomes_table(outcomes), output)
     failed = [outcome for outcome in outcomes if outcome.error is not None]
     for outcome in failed:
-        stderr.print(f"[bold red]error[/] {outcome.error}", soft_wrap=True)
+        stderr.print(f"[bold red]error[/] {escape(str(outcome.error))}", soft_wrap=True)
     if failed:
         raise typer.Exit(1)
 
@@ -149,7 +151,8 @@ def prices(
         shelf = open_shelf(settings.store.url)
         now = datetime.now(UTC)
         refresher = Refresher(settings=settings, shelf=shelf, clock=SystemClock(), log=Health())
-        found = combine([*refresher.packaged_snapshots(), *last_snapshots(shelf)], now=now)
+        live = [*last_snapshots(shelf, until=now + CLOCK_SKEW), *refresher.packaged_snapshots()]
+        found = combine({snapshot.manifest.source: snapshot for snapshot in live}.values(), now=now)
         chosen = list_prices(
             found.offers,
             by=by,

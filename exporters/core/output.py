@@ -12,6 +12,7 @@ from enum import StrEnum
 import polars as pl
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from exporters.core.errors import TuppenceError
@@ -61,7 +62,7 @@ def print_table(rows: pl.DataFrame, *, title: str = "", right: Sequence[str] = (
     for row in rows.iter_rows():
         grid.add_row(*("" if cell is None else str(cell) for cell in row))
     width = None if sys.stdout.isatty() else 200
-    Console(width=width, highlight=False).print(grid)
+    Console(width=width, highlight=False, markup=False).print(grid)
 
 
 @contextmanager
@@ -70,6 +71,6 @@ def errors_explained() -> Iterator[None]:
     try:
         yield
     except TuppenceError as error:
-        stderr.print(f"[bold red]error[/] {error.where}: {error.what}.", soft_wrap=True)
-        stderr.print(f"      {error.next_step}", soft_wrap=True)
+        stderr.print(f"[bold red]error[/] {escape(error.where)}: {escape(error.what)}.", soft_wrap=True)
+        stderr.print(f"      {escape(error.next_step)}", soft_wrap=True)
         raise typer.Exit(error.exit_code) from error
