@@ -49,9 +49,9 @@ class Window:
         """The window's length, seconds."""
         return (self.end - self.start).total_seconds()
 
-    def holds(self, column: str = "timestamp") -> pl.Expr:
-        """This will return whether a time lies in the window."""
-        return pl.col(column).is_between(self.start, self.end, closed="left")
+    def holds(self) -> pl.Expr:
+        """This will return whether a row's timestamp lies in the window."""
+        return pl.col("timestamp").is_between(self.start, self.end, closed="left")
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,9 +65,9 @@ def exposing(text: str) -> Iterator[str]:
 
 
 def hurried(rules: str) -> str:
-    """The same rules, for somebody who cannot wait an hour: a second for a minute, five for an hour."""
+    """The same rules, for somebody who cannot wait an hour: a second for a minute, three for an hour."""
     text = rules.replace("interval: 1m", "interval: 1s").replace("interval: 1h", "interval: 1s")
-    return text.replace("[1h]", "[5s]").replace("/ 60, 1)", "/ 5, 1)")
+    return text.replace("[1h]", "[3s]").replace("/ 60, 1)", "/ 3, 1)")
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recommender.observe.coverage import Window
@@ -248,6 +248,7 @@ def test_no_usage_at_all_is_nothing_but_missing_clusters():
     assert (result.workloads.height, result.flows.height, result.not_enough_data.height) == (0, 0, 1)
 
 
+@settings(max_examples=20)
 @given(
     hours=st.lists(st.sampled_from(range(168)), min_size=1, max_size=40, unique=True),
     amount=st.floats(min_value=0.01, max_value=500),
