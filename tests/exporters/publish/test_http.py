@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.client
 import subprocess
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,7 +23,7 @@ from exporters.publish.published import PublishedPrices
 from exporters.store.read import current_prices
 from exporters.store.shelf import Shelf, open_readable, open_shelf
 from exporters.store.write import write_snapshot
-from tests.builders import NOON, fx_table, offer, offers, snapshot
+from tests.builders import NOON, fx_table, offer, snapshot
 from tests.exporters.publish.sample import prices
 from tests.servers.prometheus import program, promtool
 
@@ -152,26 +151,6 @@ def test_a_head_request_says_how_long_the_answer_would_be_and_sends_none(ready: 
 def test_scrapes_over_one_connection_follow_one_another(ready: Running) -> None:
     with httpx2.Client(base_url=ready.url) as session:
         assert [session.get("/metrics").status_code for _ in range(3)] == [200, 200, 200]
-
-
-def test_a_scrape_during_a_change_is_all_old_or_all_new(starting: Running) -> None:
-    old, new = prices(), prices(offers=offers(*[offer(instance_type=f"c5.{size}xlarge") for size in range(1, 200)]))
-    starting.published.publish(old)
-    done = threading.Event()
-
-    def change() -> None:
-        while not done.is_set():
-            starting.published.publish(new)
-            starting.published.publish(old)
-
-    changing = threading.Thread(target=change)
-    changing.start()
-    try:
-        seen = {starting.get("/metrics").text.count("tuppence_price_gbp_per_instance_hour{") for _ in range(30)}
-    finally:
-        done.set()
-        changing.join()
-    assert seen <= {7, 199}
 
 
 def test_before_the_first_prices_the_exporter_is_healthy_but_not_ready(starting: Running) -> None:

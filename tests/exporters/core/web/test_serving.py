@@ -29,9 +29,11 @@ OTHER_HASH = bcrypt.hashpw(b"other", bcrypt.gensalt(4)).decode()
 
 
 async def hello(scope: Any, receive: Any, send: Any) -> None:
-    """Answers every request, after the seconds that its path asks for."""
+    """Says that a request has come, and answers it after the seconds that its path asks for."""
     if scope["type"] != "http":
         return
+    sys.stdout.write("asked\n")
+    sys.stdout.flush()
     await asyncio.sleep(float(scope["path"].removeprefix("/") or 0))
     headers = [(b"content-type", b"text/plain"), (b"x-frame-options", b"sameorigin")]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
@@ -231,21 +233,28 @@ def test_a_wrong_file_is_refused_at_the_start(web_file: Callable[[str], Path]) -
         pass
 
 
-def test_leaving_the_block_lets_an_open_request_end() -> None:
+def test_leaving_the_block_lets_an_open_request_end(capfd: pytest.CaptureFixture[str]) -> None:
     answers: list[str] = []
     with serving(hello) as address:
-        request = threading.Thread(target=lambda: answers.append(httpx2.get(f"{address.url}/0.5").text))
+        request = threading.Thread(target=lambda: answers.append(httpx2.get(f"{address.url}/0.3").text))
         request.start()
-        time.sleep(0.2)
+        wait_until(lambda: "asked" in capfd.readouterr().out, seconds=20, otherwise=lambda: "no request came")
     request.join()
     assert answers == ["hello"]
 
 
 PROGRAM = """
-import sys
+import asyncio
 from exporters.core.web.serving import serve
-from tests.exporters.core.web.test_serving import hello
-serve(hello, host="127.0.0.1", port=0, web_config=None, ready=lambda address: print(address.url, flush=True))
+
+async def app(scope, receive, send):
+    if scope["type"] == "http":
+        print("asked", flush=True)
+        await asyncio.sleep(0.3)
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"hello"})
+
+serve(app, host="127.0.0.1", port=0, web_config=None, ready=lambda address: print(address.url, flush=True))
 print("stopped in good order")
 """
 
@@ -256,9 +265,9 @@ def test_a_signal_lets_an_open_request_end_and_the_program_go_on_to_its_end(stop
     assert process.stdout is not None
     url = process.stdout.readline().strip()
     answers: list[str] = []
-    request = threading.Thread(target=lambda: answers.append(httpx2.get(f"{url}/0.5").text))
+    request = threading.Thread(target=lambda: answers.append(httpx2.get(url, timeout=20).text))
     request.start()
-    time.sleep(0.2)
+    assert process.stdout.readline() == "asked\n"
     process.send_signal(stop)
     request.join()
     rest, _ = process.communicate(timeout=20)
