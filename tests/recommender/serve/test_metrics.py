@@ -1,0 +1,93 @@
+"""The metrics: figures of the plan by hand, health through success and failure, a clean bill from promtool."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from recommender.serve.catalogue import ADVICE, HEALTH, Kind
+from recommender.serve.reference import page
+from tests.builders import NOON
+from tests.recommender.serve.conftest import Served
+from tests.recommender.serve.test_app import FAILURE
+from tests.servers.prometheus import promtool
+
+Labels = tuple[tuple[str, str], ...]
+
+
+def samples(served: Served, name: str) -> dict[Labels, float]:
+    families = text_string_to_metric_families(served.client.get("/metrics").text)
+    found = (sample for family in families for sample in family.samples if sample.name == name)
+    return {tuple(sorted(sample.labels.items())): sample.value for sample in found}
+
+
+def value(served: Served, name: str) -> float | None:
+    return samples(served, name).get(())
+
+
+def labels(kind: str, confidence: str) -> Labels:
+    return (("confidence", confidence), ("kind", kind), ("state", "open"))
+
+
+def test_recommendations_and_savings_by_kind_and_confidence(with_plan: Served) -> None:
+    assert samples(with_plan, "tuppence_recommendations") == {
+        labels("compliance", "high"): 1,
+        labels("placement", "high"): 3,
+        labels("purchase-option", "medium"): 1,
+    }
+    # web 105.12 + the hostile one 105.12 + api 161.36; compliance has no saving.
+    assert samples(with_plan, "tuppence_recommendation_saving_gbp_per_month") == {
+        labels("placement", "high"): 371.60,
+        labels("purchase-option", "medium"): 89.10,
+    }
+    assert samples(with_plan, "tuppence_recommender_not_enough_data") == {(("reason", "unknown-pool"),): 1}
+    assert value(with_plan, "tuppence_recommender_breaches") == 1
+
+
+def test_without_a_plan_there_are_no_figures_and_no_success(served: Served) -> None:
+    assert samples(served, "tuppence_recommendations") == {}
+    assert value(served, "tuppence_recommender_current_gbp_per_hour") is None
+    assert value(served, "tuppence_recommender_evaluation_success") is None
+    assert value(served, "tuppence_recommender_evaluations_total") == 0
+
+
+def test_a_failure_shows_and_leaves_the_figures_and_their_age(with_plan: Served) -> None:
+    before = samples(with_plan, "tuppence_recommendations")
+    with_plan.last.failed(FAILURE, at=NOON, duration_seconds=2.0)
+    assert value(with_plan, "tuppence_recommender_evaluation_success") == 0
+    assert value(with_plan, "tuppence_recommender_evaluations_total") == 2
+    assert value(with_plan, "tuppence_recommender_evaluation_failures_total") == 1
+    assert value(with_plan, "tuppence_recommender_evaluation_timestamp_seconds") == NOON.timestamp()
+    assert samples(with_plan, "tuppence_recommendations") == before
+
+
+def test_promtool_finds_nothing_to_complain_of(with_plan: Served) -> None:
+    checked = promtool("check", "metrics", stdin=with_plan.client.get("/metrics").content)
+    assert (checked.returncode, checked.stdout, checked.stderr) == (0, b"", b"")
+
+
+def test_openmetrics_is_spoken_when_asked_for(with_plan: Served) -> None:
+    answer = with_plan.client.get("/metrics", headers={"accept": "application/openmetrics-text; version=1.0.0"})
+    assert answer.headers["content-type"].startswith("application/openmetrics-text")
+    assert answer.text.endswith("# EOF\n")
+    assert "# UNIT tuppence_recommendation_saving_gbp_per_month gbp_per_month" in answer.text
+
+
+def test_every_metric_of_the_catalogue_is_exposed(with_plan: Served) -> None:
+    body = with_plan.client.get("/metrics").text
+    missing = [one.name for one in (*ADVICE, *HEALTH) if f"# HELP {one.name} " not in body]
+    assert missing == []
+
+
+def test_names_follow_prometheus_naming_practice() -> None:
+    for one in (*ADVICE, *HEALTH):
+        assert one.name.startswith("tuppence_")
+        assert one.name.endswith(one.unit)
+        assert one.name.endswith("_total") == (one.kind is Kind.COUNTER)
+        assert one.name.endswith("_info") == (one.kind is Kind.INFO)
+
+
+def test_the_reference_page_is_the_catalogue() -> None:
+    written = Path(__file__).parents[3] / "docs" / "reference" / "recommender-metrics.md"
+    assert written.read_text(encoding="utf-8") == page(), "python -m recommender.serve.reference writes it anew"
