@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Annotated
 
@@ -69,7 +70,7 @@ def recommend(
     with errors_explained():
         plan = evaluation(load_settings(config), at=at or SystemClock().now())
         write_plan(report_of(plan), output)
-    if fail_above is not None and plan.summary.saving_gbp_per_month > fail_above:
+    if fail_above is not None and plan.summary.saving_gbp_per_month > Decimal(str(fail_above)):
         raise typer.Exit(THRESHOLD_MET)
 
 

@@ -1,0 +1,62 @@
+"""The demonstration as a user starts it: the real exporter in a process of its own, then advice from its store."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from exporters.core.clock import SystemClock
+from exporters.core.errors import TerminalSourceError
+from recommender.advise.plan import Plan
+from recommender.demo.exporter_process import running_exporter
+from recommender.report.week import Week
+from tests.servers.prometheus import promtool
+
+LONGEST_SECONDS = 60
+
+
+def test_it_shows_prices_and_advice_and_writes_its_files_within_a_minute(tmp_path: Path) -> None:
+    started = time.monotonic()
+    result = subprocess.run(
+        [sys.executable, "-m", "tuppence", "demo", "--seed", "1"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=110,
+        check=False,
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[3])},
+    )
+    assert result.returncode == 0, result.stderr
+    assert time.monotonic() - started < LONGEST_SECONDS
+    out = tmp_path / "demo-output"
+    for title in ("The cheapest vCPU-hours", "The cheapest GPU-hours", "A GiB to the internet", "Recommendations"):
+        assert title in result.stdout
+    for provider in ("aws", "azure", "gcp", "onprem"):
+        assert f"\n{provider} " in result.stdout
+    document = json.loads((out / "recommendations.json").read_text(encoding="utf-8"))
+    assert document.pop("week") == Week.last_whole(SystemClock().now()).id
+    plan = Plan.model_validate(document)
+    assert plan.summary.workloads >= 60
+    assert plan.recommendations
+    assert plan.recommendations[0].id in result.stdout
+    assert plan.recommendations[0].id in (out / "report.html").read_text(encoding="utf-8")
+    assert plan.recommendations[0].id in (out / "report.md").read_text(encoding="utf-8")
+    body = (out / "metrics.txt").read_bytes()
+    assert b'tuppence_exporter_refresh_success{source="onprem"} 1.0' in body
+    assert promtool("check", "metrics", stdin=body).returncode == 0
+
+
+def test_an_exporter_that_does_not_start_is_an_error_with_its_last_words(tmp_path: Path) -> None:
+    settings = tmp_path / "tuppence.yaml"
+    settings.write_text("colour: blue\n")
+    with (
+        pytest.raises(TerminalSourceError, match=r"the exporter did not start.*'colour' is not a known section"),
+        running_exporter(settings, log=tmp_path / "log"),
+    ):
+        pass

@@ -1,0 +1,52 @@
+"""When evaluations run: at once, then every interval, one at a time, late ones caught up once."""
+
+from __future__ import annotations
+
+import threading
+from datetime import UTC, datetime, timedelta
+
+from recommender.jobs import EVALUATION_JOB, next_run, scheduler_for
+from tests.servers.prometheus import wait_until
+
+
+def test_the_first_evaluation_is_due_at_once_and_the_next_an_interval_later() -> None:
+    ran = threading.Event()
+    first = datetime.now(UTC)
+    scheduler = scheduler_for(ran.set, every_minutes=60, first=first)
+    assert next_run(scheduler) == first
+    scheduler.start()
+    try:
+        assert ran.wait(10)
+        due = wait_until(
+            lambda: (at := next_run(scheduler)) is not None and at > first and at,
+            seconds=5,
+            otherwise=lambda: "not due",
+        )
+        assert due == first + timedelta(minutes=60)
+    finally:
+        scheduler.shutdown()
+
+
+def test_evaluations_never_overlap_and_missed_ones_are_made_up_for_once() -> None:
+    scheduler = scheduler_for(lambda: None, every_minutes=5, first=datetime.now(UTC))
+    scheduler.start(paused=True)
+    try:
+        job = scheduler.get_job(EVALUATION_JOB)
+        assert (job.max_instances, job.coalesce, job.misfire_grace_time) == (1, True, 3600)
+    finally:
+        scheduler.shutdown()
+
+
+def test_an_evaluation_that_was_due_before_the_start_is_caught_up() -> None:
+    runs: list[datetime] = []
+    late = datetime.now(UTC) - timedelta(minutes=50)
+    scheduler = scheduler_for(lambda: runs.append(datetime.now(UTC)), every_minutes=5, first=late)
+    scheduler.start()
+    try:
+        wait_until(lambda: runs, seconds=10, otherwise=lambda: "it did not run")
+        assert len(runs) == 1
+        due = next_run(scheduler)
+        assert due is not None
+        assert due > datetime.now(UTC)
+    finally:
+        scheduler.shutdown()
