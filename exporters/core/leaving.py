@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import thread as pools
 from contextlib import contextmanager
 
 import structlog
@@ -52,4 +53,6 @@ def _still_running(grace_seconds: float) -> list[str]:
 
 
 def _holds_up(thread: threading.Thread) -> bool:
-    return thread is not threading.main_thread() and not thread.daemon
+    """Python joins a pool's threads even where they are daemons, and keeps the list of them to itself."""
+    of_a_pool = thread in pools._threads_queues  # noqa: SLF001 - see above
+    return thread is not threading.main_thread() and (of_a_pool or not thread.daemon)
