@@ -142,7 +142,7 @@ def _figures(plan: Plan, ranges: list[Range]) -> tuple[Figure, ...]:
         Figure(
             "Nothing can be said of",
             words.number_text(len(plan.not_enough_data)),
-            "workloads or clusters; see “Not enough data”",
+            "workloads or clusters; the report says why",
         ),
     )
 
