@@ -94,10 +94,16 @@ def usage_at(settings: RecommenderSettings, *, at: datetime, window: Window | No
     """This will return usage and the window that it is read over.
 
     Raises:
-        SettingsError: no source of usage is set, or its file is wrong.
+        SettingsError: no source of usage is set, its file is wrong, or the window has not ended.
         SourceError: Prometheus did not answer.
         IntegrityError: its answer is not whole.
     """
+    if window is not None and window.end > at:
+        raise SettingsError(
+            f"the usage asked for ends on {window.end:%Y-%m-%d %H:%M} UTC, after the evaluation",
+            where="report --week",
+            next_step="Ask for a week that has ended, or run tuppence recommend for the hours up to now.",
+        )
     hours = settings.usage.window_hours
     last_hour = at.replace(minute=0, second=0, microsecond=0)
     if settings.usage.prometheus is not None:

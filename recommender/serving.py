@@ -117,4 +117,4 @@ def serve_recommender(settings: RecommenderSettings, *, load: Callable[[], Recom
 
 
 def _announce(address: Address) -> None:
-    stderr.print(f"Serving recommendations at {address.url}/; report: {address.url}/report")
+    stderr.print(f"Serving recommendations at {address.url}/; report: {address.url}/report", soft_wrap=True)

@@ -106,6 +106,12 @@ def test_a_week_is_asked_for_by_any_of_its_days(run: Run, tmp_path: Path) -> Non
     assert (tmp_path / "tuppence-report" / "report-2026-W48.md").exists()
 
 
+def test_a_week_that_has_not_ended_is_refused(run: Run) -> None:
+    result = run("report", "--week", "2026-W49")
+    assert result.exit_code == 2
+    assert "after the evaluation" in result.stderr
+
+
 @pytest.mark.parametrize(
     "arguments",
     [("recommend", "--at", "yesterday"), ("report", "--week", "soon"), ("report", "--format", "pdf")],

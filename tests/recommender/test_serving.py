@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import shutil
+import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -100,3 +104,25 @@ def test_a_reload_evaluates_by_the_new_settings(settings: RecommenderSettings) -
             )
         finally:
             service.stop()
+
+
+def test_the_command_serves_until_it_is_told_to_stop(company: Path, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    command = [sys.executable, "-m", "tuppence", "serve", "--config", str(company), "--port", "0"]
+    with log.open("wb") as output, subprocess.Popen(command, stdout=output, stderr=output) as process:
+        try:
+            found = wait_until(
+                lambda: re.search(r"Serving recommendations at (http://\S+)/;", log.read_text("utf-8")),
+                seconds=60,
+                otherwise=lambda: log.read_text("utf-8"),
+            )
+            ready = f"{found.group(1)}/-/ready"
+            wait_until(
+                lambda: httpx2.get(ready, timeout=5).status_code == 200,
+                seconds=30,
+                otherwise=lambda: log.read_text("utf-8"),
+            )
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(20) == 0
+        finally:
+            process.kill()

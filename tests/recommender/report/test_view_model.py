@@ -6,8 +6,12 @@ from datetime import timedelta
 from typing import Any
 
 from recommender.advise.plan import Plan, RateUsed, SnapshotUsed
+from recommender.guard.steady import BALANCE, worth_rules
+from recommender.place.constraints import CONSTRAINTS
 from recommender.report.view import Report
 from recommender.report.view_model import report_of
+from recommender.report.words import RULES
+from recommender.settings import Steady
 from tests.builders import NOON, USD_RATE
 from tests.recommender.world import plan, workload
 
@@ -132,3 +136,8 @@ def test_an_empty_plan_is_a_report_that_says_so() -> None:
     assert report.advice == ()
     assert report.owners == ()
     assert figure(report, "Open saving")[1] == "a month, £0.00 to £0.00"
+
+
+def test_every_rule_has_words() -> None:
+    rules = {rule.id for rule in (*CONSTRAINTS, *worth_rules(Steady()), BALANCE)} - {"no_saving"}
+    assert rules - RULES.keys() == set()
