@@ -77,7 +77,7 @@ class ExporterService:
             SettingsError: the prices give more series than the limit allows.
             StoreError: the store cannot be read, or it is empty and cannot be written.
         """
-        self._seed()
+        self._seed(self._settings)
         self._publish()
         self._health.reload_succeeded()
         self._schedule()
@@ -110,6 +110,7 @@ class ExporterService:
         with self._reloading:
             try:
                 settings = self._load()
+                self._seed(settings)
             except TuppenceError:
                 self._health.reload_failed()
                 raise
@@ -117,23 +118,22 @@ class ExporterService:
             self.stop()
             self._schedule()
             self._health.reload_succeeded()
-            self._seed()
             self._look_at_store()
             _log.info("settings_reloaded")
 
-    def _refresher(self) -> Refresher:
+    def _refresher(self, settings: ExporterSettings) -> Refresher:
         return Refresher(
-            settings=self._settings,
+            settings=settings,
             shelf=self._shelf,
             clock=self._clock,
             log=self._health,
             scratch=self._scratch,
         )
 
-    def _seed(self) -> None:
+    def _seed(self, settings: ExporterSettings) -> None:
         """A full disk or one that may only be read does not stop the prices that are there."""
         try:
-            self._refresher().seed()
+            self._refresher(settings).seed()
         except StoreError as error:
             if not newest_ids(self._shelf):
                 raise
@@ -152,7 +152,7 @@ class ExporterService:
 
     def _schedule(self) -> None:
         self._scheduler = scheduler_for(
-            self._refresher(),
+            self._refresher(self._settings),
             publish=self._publish,
             expire=self._published.expire,
             look=self._look_at_store,

@@ -70,7 +70,9 @@ class PackagedSettings(CloudSettings):
 class StoreSettings(Section):
     """Where snapshots lie."""
 
-    url: str = Field(default="tuppence-data/snapshots", description="A folder, or an s3://, gs:// or az:// URL.")
+    url: str = Field(
+        default="tuppence-data/snapshots", min_length=1, description="A folder, or an s3://, gs:// or az:// URL."
+    )
     retention_days: int = Field(default=400, ge=1, description="Days of history to keep, one snapshot a day.")
 
 

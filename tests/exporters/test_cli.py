@@ -94,6 +94,13 @@ def test_a_mistake_in_the_settings_is_exit_code_2_with_its_line(run: Callable[..
     assert "line 2: store.folder" in result.stderr
 
 
+def test_a_store_without_a_name_is_not_the_folder_one_stands_in(run: Callable[..., Result], tmp_path: Path) -> None:
+    (tmp_path / "tuppence.yaml").write_text('store:\n  url: ""\n')
+    result = run("fetch", "fx")
+    assert result.exit_code == 2
+    assert "line 2: store.url" in result.stderr
+
+
 def test_a_settings_file_that_is_named_but_absent_is_an_error(run: Callable[..., Result]) -> None:
     result = run("prices", "--config", "absent.yaml")
     assert result.exit_code == 2

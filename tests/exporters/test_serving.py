@@ -102,6 +102,26 @@ def test_a_reload_takes_new_settings(book_settings: ExporterSettings, write_book
         assert 'provider="hyperion"' not in scraped(client)
 
 
+def test_packaged_prices_follow_a_reload_and_wrong_regions_change_nothing(book_settings: ExporterSettings) -> None:
+    document = book_settings.model_dump(mode="json")
+
+    def packaged(*regions: str) -> ExporterSettings:
+        return ExporterSettings.model_validate(
+            document
+            | {"sources": {"fx": {"source": "packaged"}}, "packaged": {"providers": ["aws"], "regions": regions}}
+        )
+
+    answers = [packaged("eu-west-1"), packaged("eu-west-22")]
+    with running(packaged("eu-west-2"), load=lambda: answers.pop(0)) as client:
+        assert 'provider="aws",region="eu-west-2"' in scraped(client)
+        assert client.post("/-/reload").status_code == 200
+        assert 'provider="aws",region="eu-west-1"' in scraped(client)
+        assert 'provider="aws",region="eu-west-2"' not in scraped(client)
+        assert "eu-west-22" in client.post("/-/reload").text
+        assert "tuppence_exporter_config_last_reload_successful 0.0" in scraped(client)
+        assert 'provider="aws",region="eu-west-1"' in scraped(client)
+
+
 def test_the_settings_page_shows_no_password(book_settings: ExporterSettings) -> None:
     document = book_settings.model_dump(mode="json")
     document["sources"]["fx"] = {"ecb_endpoint": "https://user:hunter2@rates.example"}
