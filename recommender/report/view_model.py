@@ -115,8 +115,8 @@ def _needs(one: Recommendation) -> str:
 
 
 def _scope(plan: Plan) -> str:
-    clusters = {one.cluster for one in (*plan.placements, *plan.owned_capacity, *plan.not_enough_data)}
-    clusters |= {one.to_cluster for one in plan.placements}
+    clusters = {name for one in plan.placements for name in (one.cluster, one.to_cluster)}
+    clusters |= {one.cluster for one in plan.owned_capacity} | {one.cluster for one in plan.not_enough_data}
     return f"{words.count(len(clusters), 'cluster')}, {words.count(plan.summary.workloads, 'workload')}"
 
 
