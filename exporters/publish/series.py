@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from exporters.core.frames import EGRESS_KEY, OFFER_KEY
+from exporters.core.frames import OFFER_KEY
 from exporters.core.geography import regions as known_regions
 from exporters.core.implied_rate import implied_rates
 from exporters.core.words import CapacityType
@@ -20,9 +20,6 @@ from exporters.store.read import Prices
 
 ILLUSTRATIVE = "illustrative"
 """In the note of a price that shows what a price looks like, and is not one."""
-
-BOOK = "book"
-"""The source whose rows stand before any other's: what a user wrote down is meant to replace a list price."""
 
 _VALUE = "value"
 
@@ -62,12 +59,12 @@ def largest_groups(
 
 
 def _frames(prices: Prices, regions: pl.DataFrame) -> Mapping[Frame, pl.DataFrame]:
-    offers = _one_per_key(prices.offers, OFFER_KEY)
+    offers = prices.offers.filter(~is_illustrative())
     present = offers.select("provider", "region").unique()
     return {
         Frame.OFFERS: offers,
         Frame.MACHINES: _machines(offers),
-        Frame.EGRESS: _one_per_key(prices.egress, EGRESS_KEY),
+        Frame.EGRESS: prices.egress.filter(~is_illustrative()),
         Frame.REGIONS: regions.join(present, on=["provider", "region"], how="semi"),
         Frame.FX: prices.fx.select(
             "currency",
@@ -77,15 +74,6 @@ def _frames(prices: Prices, regions: pl.DataFrame) -> Mapping[Frame, pl.DataFram
         ),
         Frame.IMPLIED_FX: implied_rates(prices.offers),
     }
-
-
-def _one_per_key(rows: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
-    """One row a key, without illustrative ones; where two sources price the same, the book stands, else the newest."""
-    return (
-        rows.filter(~is_illustrative())
-        .sort([*key, pl.col("source") == BOOK, "observed_at", "source"])
-        .unique(subset=list(key), keep="last", maintain_order=True)
-    )
 
 
 def _machines(offers: pl.DataFrame) -> pl.DataFrame:

@@ -7,7 +7,7 @@ were refreshed at different times are still compared at one rate per currency: t
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -18,7 +18,7 @@ import structlog
 from polars.exceptions import PolarsError
 
 from exporters.core.errors import StoreError
-from exporters.core.frames import EgressRate, FxRate, Offer
+from exporters.core.frames import EGRESS_KEY, OFFER_KEY, EgressRate, FxRate, Offer
 from exporters.store.shelf import ReadableShelf
 from exporters.store.snapshot import FRAMES, FX_SOURCE, MANIFEST, Manifest, Snapshot
 
@@ -27,6 +27,9 @@ _log = structlog.get_logger(__name__)
 CLOCK_SKEW = timedelta(hours=1)
 """How far the clocks of two exporters on one store may differ. A snapshot dated later was taken while a clock was
 wrong: it would stand before every later one, and never grow old."""
+
+BOOK_SOURCE = "book"
+"""The source of price books, whose prices go before those of any other."""
 
 _GBP_COLUMNS = (
     "gbp_per_hour",
@@ -117,7 +120,10 @@ def current_prices(shelf: ReadableShelf, *, now: datetime) -> Prices:
 
 
 def combine(snapshots: Iterable[Snapshot], *, now: datetime) -> Prices:
-    """This will express the snapshots of several sources at one rate per currency, leaving out stale ones."""
+    """This will express the snapshots of several sources at one rate per currency, leaving out stale ones.
+
+    Where two sources price the same offer, the book's price stands, else the newest: see one_per_key.
+    """
     every = list(snapshots)
     fx_snapshot = next((snapshot for snapshot in every if snapshot.manifest.source == FX_SOURCE), None)
     priced = [snapshot for snapshot in every if snapshot.manifest.source != FX_SOURCE]
@@ -126,11 +132,18 @@ def combine(snapshots: Iterable[Snapshot], *, now: datetime) -> Prices:
     offers = pl.concat([Offer.create_empty(), *(snapshot.offers for snapshot in fresh)])
     egress = pl.concat([EgressRate.create_empty(), *(snapshot.egress for snapshot in fresh)])
     return Prices(
-        offers=Offer.cast(at_one_rate(offers, fx)),
-        egress=EgressRate.cast(at_one_rate(egress, fx)),
+        offers=Offer.cast(at_one_rate(one_per_key(offers, OFFER_KEY), fx)),
+        egress=EgressRate.cast(at_one_rate(one_per_key(egress, EGRESS_KEY), fx)),
         fx=fx,
         used=tuple(snapshot.manifest for snapshot in ([fx_snapshot] if fx_snapshot else []) + fresh),
         stale=tuple(snapshot.manifest for snapshot in priced if snapshot.manifest.is_stale(now)),
+    )
+
+
+def one_per_key(rows: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
+    """This will keep one row a key, sorted by key: the book's, for what a user wrote down replaces a list price."""
+    return rows.sort([*key, pl.col("source") == BOOK_SOURCE, "observed_at", "source"]).unique(
+        subset=list(key), keep="last", maintain_order=True
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 import polars as pl
@@ -11,7 +11,7 @@ import pytest
 from exporters.core.frames import Offer
 from exporters.publish.series import select_series
 from exporters.store.read import Prices
-from tests.builders import NOON, egress_rate, offer, offers
+from tests.builders import egress_rate, offer, offers
 from tests.exporters.publish.sample import HOSTILE, no_prices, prices
 
 
@@ -86,19 +86,6 @@ def test_an_illustrative_price_has_no_series_of_any_kind(note: str) -> None:
 def test_a_price_with_another_note_is_published() -> None:
     noted = only(offer(note="carried over from a public table"))
     assert len(values(noted, "tuppence_price_gbp_per_instance_hour", "instance_type")) == 1
-
-
-def test_a_users_book_replaces_a_list_price_for_the_same_offer() -> None:
-    listed = offer(gbp_per_hour=0.08, observed_at=NOON + timedelta(hours=1))
-    contract = offer(gbp_per_hour=0.05, source="book")
-    both = prices(offers=Offer.cast(pl.concat([listed, contract])))
-    assert values(both, "tuppence_price_gbp_per_instance_hour", "instance_type") == {"m5.large": 0.05}
-
-
-def test_between_two_other_sources_the_newer_price_stands() -> None:
-    old, new = offer(gbp_per_hour=0.08), offer(gbp_per_hour=0.09, source="other", observed_at=NOON + timedelta(hours=1))
-    both = prices(offers=Offer.cast(pl.concat([new, old])))
-    assert values(both, "tuppence_price_gbp_per_instance_hour", "instance_type") == {"m5.large": 0.09}
 
 
 def test_egress_has_one_series_a_tier_with_the_tier_as_a_plain_number() -> None:

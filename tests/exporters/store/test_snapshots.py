@@ -144,6 +144,24 @@ def test_the_newest_ids_are_those_of_whole_snapshots(tmp_path: Path) -> None:
     assert newest_ids(shelf) == {written.id, rates.id}
 
 
+def test_a_users_book_replaces_a_list_price_for_the_same_offer(tmp_path: Path) -> None:
+    shelf = open_shelf(str(tmp_path))
+    write_snapshot(shelf, snapshot("aws", offers=offer(observed_at=NOON + timedelta(hours=1))))
+    write_snapshot(shelf, snapshot("book", offers=offer(price_per_hour="0.08", source="book")))
+
+    offers = current_prices(shelf, now=NOON).offers
+
+    assert offers["source"].to_list() == ["book"]
+
+
+def test_between_two_other_sources_the_newer_price_stands(tmp_path: Path) -> None:
+    shelf = open_shelf(str(tmp_path))
+    write_snapshot(shelf, snapshot("one", offers=offer(source="one", observed_at=NOON + timedelta(hours=1))))
+    write_snapshot(shelf, snapshot("two", offers=offer(source="two")))
+
+    assert current_prices(shelf, now=NOON).offers["source"].to_list() == ["one"]
+
+
 def test_an_empty_shelf_has_no_sources_and_no_prices(tmp_path: Path) -> None:
     shelf = open_shelf(str(tmp_path))
     assert sources(shelf) == []
