@@ -51,7 +51,7 @@ class Parted:
 def part_rows(rows: pl.DataFrame, mistakes: Sequence[Mistake], *, region: str = "region") -> Parted:
     """This will part rows by the first mistake that each has."""
     reason, says = pl.lit(None, pl.String), pl.lit(None, pl.String)
-    for item in reversed((cells(), *mistakes)):
+    for item in reversed((cells(), misspelt_cloud(), *mistakes)):
         wrong = item.wrong.fill_null(value=True)
         reason = pl.when(wrong).then(pl.lit(item.reason.value)).otherwise(reason)
         says = pl.when(wrong).then(item.says).otherwise(says)
@@ -104,6 +104,13 @@ def cells() -> Mistake:
     """The number of cells differs from the header's."""
     says = pl.format("{}; look for a comma too many or too few", "mistake")
     return Mistake(pl.col("mistake") != "", RejectReason.MALFORMED, says)
+
+
+def misspelt_cloud() -> Mistake:
+    """A cloud's name in other letters, which would stand as a provider of its own beside the cloud."""
+    lower = pl.col("provider").str.to_lowercase()
+    says = pl.format("provider is '{}'; write {}", "provider", lower)
+    return Mistake(lower.is_in(list(CLOUDS)) & (pl.col("provider") != lower), RejectReason.MALFORMED, says)
 
 
 def empty(column: str) -> Mistake:

@@ -146,6 +146,7 @@ def test_family_and_generation_follow_from_the_machine_type(
 @pytest.mark.parametrize(
     ("change", "reason", "says"),
     [
+        ({"provider": "AWS"}, "malformed", "provider is 'AWS'; write aws"),
         ({"price_per_hour": ""}, "absent", "price_per_hour is empty"),
         ({"price_per_hour": "0"}, "zero", "price_per_hour is 0"),
         ({"price_per_hour": "0.000"}, "zero", "price_per_hour is 0"),
@@ -346,6 +347,7 @@ def test_components_in_two_currencies_make_no_machine(tmp_path: Path):
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
+        ({"provider": "Gcp"}, "malformed"),
         ({"component": "disk"}, "malformed"),
         ({"component": "gpu"}, "unknown-gpu"),
         ({"component": "gpu", "gpu_model": "H1000"}, "unknown-gpu"),
