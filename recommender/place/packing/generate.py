@@ -1,0 +1,111 @@
+"""Column generation: price every offer at the dual prices, add what pays, until nothing does; and the bound it proves.
+
+The bound is Farley's (1990): dual prices scaled down until no node is worth more than it costs are feasible for the
+dual of the complete master problem, whatever columns are missing. Surcharges are never negative, so that they may stay
+unscaled.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from recommender.place.packing.columns import ColumnPool
+from recommender.place.packing.items import Ints, Model, Rows
+from recommender.place.packing.knapsack import Floats, Knapsack
+from recommender.place.packing.master import Master, Solved, left_out_price
+from recommender.place.packing.problem import Effort
+
+_CONVERGED = 1e-7
+_FEW_LABELS = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """The linear programme over all columns, as far as it was solved.
+
+    Args:
+        solved: the last solution.
+        bound: certified lower bound, £/h.
+        rounds: of pricing.
+    """
+
+    solved: Solved
+    bound: float
+    rounds: int
+
+
+def generate(
+    *,
+    model: Model,
+    pool: ColumnPool,
+    master: Master,
+    knapsack: Knapsack,
+    rows: tuple[Rows, ...],
+    effort: Effort,
+    cutoff: float,
+) -> Generated:
+    """This will add columns until none pays, or until the bound reaches the cutoff.
+
+    Args:
+        model: the question.
+        pool: the columns; grows.
+        master: the master problem under the rows; grows.
+        knapsack: packs one node.
+        rows: limits and branching rows of the master.
+        effort: most rounds.
+        cutoff: a bound from here on makes the branch useless (£/h).
+    """
+    weights = np.array([row.weights for row in rows], dtype=np.float64).reshape(len(rows), len(model.offers))
+    bound, rounds, found = 0.0, 0, True
+    solved = master.solve()
+    while found and rounds < effort.rounds and bound < min(cutoff, solved.value * (1 - _CONVERGED)):
+        rounds += 1
+        for labels in (min(_FEW_LABELS, effort.labels), effort.labels):
+            priced = _price(model, knapsack, solved, weights, labels=labels)
+            bound = max(bound, _bound(model, rows, solved, priced.worth))
+            found = pool.extend(priced.columns)
+            if found or bound >= solved.value * (1 - _CONVERGED):
+                break
+        if found:
+            master.add_columns()
+            solved = master.solve()
+    return Generated(solved, bound, rounds)
+
+
+@dataclass(frozen=True, slots=True)
+class _Priced:
+    worth: Floats
+    columns: list[tuple[int, Ints]]
+
+
+def _price(model: Model, knapsack: Knapsack, solved: Solved, weights: Floats, *, labels: int) -> _Priced:
+    """What each offer's best node is worth, branching rows included, and the nodes worth more than they cost."""
+    extra = solved.bounds @ weights
+    cover = np.append(solved.cover, 0.0)
+    worth = np.zeros(len(model.offers))
+    columns = []
+    for offer, price in enumerate(model.prices.tolist()):
+        values = cover[model.row_of[offer]] - model.surcharges[offer]
+        counts = np.where(model.usable[offer], model.counts, 0)
+        packed = knapsack.best(values, counts, model.gives[offer], threshold=price - float(extra[offer]), labels=labels)
+        worth[offer] = packed.at_most + extra[offer]
+        columns += [(offer, contents) for contents in packed.patterns]
+    return _Priced(worth, columns)
+
+
+def _bound(model: Model, rows: tuple[Rows, ...], solved: Solved, worth: Floats) -> float:
+    """Farley's bound: the dual value, scaled down by how much the best node is worth more than it costs."""
+    in_gangs = {row for gang in model.gangs for _, cover in gang for row in cover}
+    alone = [row for row in range(len(model.demand)) if row not in in_gangs]
+    value = float(solved.cover[alone] @ model.demand[alone])
+    penalty = left_out_price(model)
+    for gang in model.gangs:
+        members = sum(int(model.demand[row]) for row in gang[0][1])
+        homes = [sum(float(solved.cover[row] * model.demand[row]) for row in cover) for _, cover in gang]
+        value += min(penalty * members, *homes)
+    value += float(sum(dual * row.bound for dual, row in zip(solved.bounds.tolist(), rows, strict=True)))
+    over = worth > model.prices
+    scale = float(np.min(model.prices[over] / worth[over], initial=1.0))
+    return max(0.0, value * scale)
