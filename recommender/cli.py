@@ -15,7 +15,7 @@ from exporters.core.config_file import read_document, validate
 from exporters.core.output import ListFormat, errors_explained
 from exporters.core.sections import ALL_SECTIONS
 from exporters.core.settings_file import ConfigOption, settings_path
-from recommender.demo.run import run_demo
+from recommender.demo.run import run_demo, write_company
 from recommender.explained import explained, find
 from recommender.inputs import evaluation
 from recommender.listing import write_plan
@@ -114,14 +114,15 @@ def report(
 @app.command()
 def serve(
     config: ConfigOption = None,
+    host: Annotated[str | None, typer.Option(help="Address to listen on; 0.0.0.0: every one.")] = None,
     port: Annotated[int | None, typer.Option(help="Port to listen on; 0: any free one.")] = None,
 ) -> None:
     """Serve recommendations as pages, API and metrics, and keep them fresh."""
     with errors_explained():
         settings = load_settings(config)
-        if port is not None:
-            web = settings.recommender_web.model_copy(update={"port": port})
-            settings = settings.model_copy(update={"recommender_web": web})
+        given = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
+        web = settings.recommender_web.model_copy(update=given)
+        settings = settings.model_copy(update={"recommender_web": web})
         serve_recommender(settings, load=lambda: load_settings(config))
 
 
@@ -129,7 +130,14 @@ def serve(
 def demo(
     out: Annotated[Path, typer.Option(help="Folder to write into; made if it is not there.")] = Path("demo-output"),
     seed: Annotated[int, typer.Option(help="Of the made-up week; the same seed gives the same week.")] = 1,
+    files_only: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Write only settings, policy and usage, into this folder, and leave."),
+    ] = None,
 ) -> None:
     """Show everything once, without an account: prices, a scrape, advice and the report of a made-up company."""
     with errors_explained():
+        if files_only is not None:
+            write_company(files_only, seed=seed, clock=SystemClock(), say=typer.echo)
+            return
         run_demo(out, seed=seed, clock=SystemClock(), say=typer.echo)

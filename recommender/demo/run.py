@@ -42,8 +42,7 @@ def run_demo(folder: Path, *, seed: int, clock: Clock, say: Callable[[str], None
         TuppenceError: a part did not work; nothing is made up in its stead.
     """
     week = Week.last_whole(clock.now())
-    path = write_demo(folder, until=week.window.end, seed=seed)
-    say(f"A made-up company: five clusters and a week of usage, in {folder}/.")
+    path = write_company(folder, seed=seed, clock=clock, say=say)
     log = folder / "exporter.log"
     with running_exporter(path, log=log) as url:
         body = scraped(url, source=SOURCE, log=log)
@@ -57,6 +56,17 @@ def run_demo(folder: Path, *, seed: int, clock: Clock, say: Callable[[str], None
     _write(folder / "recommendations.json", as_json(report))
     written = write_report(report, folder, names=["html", "md"], stem="report")
     say(f"\nOpen {written[0]}. To go on: tuppence recommend --config {path}")
+
+
+def write_company(folder: Path, *, seed: int, clock: Clock, say: Callable[[str], None]) -> Path:
+    """This will write the files of the made-up company, usage of the last whole week, and return its settings' path.
+
+    Raises:
+        StoreError: the folder cannot be written.
+    """
+    path = write_demo(folder, until=Week.last_whole(clock.now()).window.end, seed=seed)
+    say(f"A made-up company: five clusters and a week of usage, in {folder}/.")
+    return path
 
 
 def _show_prices(settings: RecommenderSettings, at: datetime, say: Callable[[str], None]) -> None:
