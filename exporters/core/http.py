@@ -8,6 +8,7 @@ Plain HTTP is refused except to loopback, so that a proxy setting cannot send cr
 from __future__ import annotations
 
 import ipaddress
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from exporters.core.errors import SettingsError, TerminalSourceError, TransientS
 RETRYABLE_STATUS = frozenset({408, 425, 429, 500, 502, 503, 504})
 TOO_LONG_TO_WAIT_SECONDS = 300.0
 DOWNLOAD_BLOCK_BYTES = 1 << 20
+_OF_THE_PACKING = frozenset({"content-encoding", "content-length", "transfer-encoding"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +135,11 @@ def get(
         TransientSourceError: the tries or the time ran out.
         TerminalSourceError: an answer that another try cannot mend (4xx, redirect).
     """
-    for attempt in _tries(policy or RetryPolicy()):
+    chosen = policy or RetryPolicy()
+    end = time.monotonic() + chosen.timeout_seconds
+    for attempt in _tries(chosen):
         with attempt, _as_source_errors(url):
-            return _checked(session.get(url, params=params), url)
+            return _checked(_read(session, url, params, end=end), url)
     raise AssertionError("stamina raises when the attempts are used up")
 
 
@@ -174,6 +178,22 @@ def _tries(policy: RetryPolicy) -> Iterable[stamina.Attempt]:
         wait_max=policy.wait_max_seconds,
         wait_jitter=min(1.0, policy.wait_initial_seconds),
     )
+
+
+def _read(session: httpx2.Client, url: str, params: Mapping[str, str] | None, *, end: float) -> httpx2.Response:
+    """The whole answer, unpacked; the client's own limit holds for each piece only, and pieces may drip for ever."""
+    body = bytearray()
+    with session.stream("GET", url, params=params) as response:
+        for block in response.iter_bytes():
+            body += block
+            if time.monotonic() > end:
+                raise TransientSourceError(
+                    f"the answer was still coming in when the time was up ({len(body):,} bytes)",
+                    where=_without_query(url),
+                    next_step="It will be tried again at the next refresh.",
+                )
+    headers = [(name, value) for name, value in response.headers.multi_items() if name.lower() not in _OF_THE_PACKING]
+    return httpx2.Response(response.status_code, headers=headers, content=bytes(body), request=response.request)
 
 
 def _stream(session: httpx2.Client, url: str, target: Path, still_wanted: Callable[[int, int | None], None]) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
@@ -80,6 +81,36 @@ def test_a_throttle_without_end_gives_up_and_says_so() -> None:
         with pytest.raises(TransientSourceError, match="429"):
             fetch(url)
         assert len(asked) == 3
+
+
+def test_an_answer_that_drips_is_given_up_when_the_time_is_up() -> None:
+    """Each byte comes long before the client's own limit for one piece; all of them would take 30 seconds."""
+
+    class Dripping(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("content-length", "600")
+            self.end_headers()
+            with suppress(ConnectionError):  # the client does not wait
+                for _ in range(600):
+                    self.wfile.write(b"x")
+                    time.sleep(0.05)
+
+        def log_message(self, *args: object) -> None:
+            pass
+
+    running = ThreadingHTTPServer(("127.0.0.1", 0), Dripping)
+    thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    started = time.monotonic()
+    try:
+        with pytest.raises(TransientSourceError, match="still coming in"):
+            fetch(f"http://127.0.0.1:{running.server_port}", http.RetryPolicy(attempts=3, timeout_seconds=0.4))
+        assert time.monotonic() - started < 5
+    finally:
+        running.shutdown()
+        running.server_close()
+        thread.join()
 
 
 @pytest.mark.parametrize("status", [301, 400, 401, 403, 404])
