@@ -78,6 +78,7 @@ def fetch(
                 accept_changes=accept,
             )
             outcomes = _refresh(refresher, source)
+            refresher.seed()
     write_rows(_outcomes_table(outcomes), output)
     failed = [outcome for outcome in outcomes if outcome.error is not None]
     for outcome in failed:

@@ -181,4 +181,4 @@ def serve_exporter(settings: ExporterSettings, *, load: Callable[[], ExporterSet
 
 
 def _announce(address: Address) -> None:
-    stderr.print(f"Serving prices at {address.url}/metrics; status page: {address.url}/")
+    stderr.print(f"Serving prices at {address.url}/metrics; status page: {address.url}/", soft_wrap=True)
