@@ -1,7 +1,7 @@
 """Settings of the recommender: where prices and usage come from, the fleet, the policy, and how it serves.
 
-The sections `prices`, `usage`, `clusters`, `policy`, `recommend` and `recommender_web` of the settings file; design:
-"Files that people and tests feed in".
+The sections `prices`, `usage`, `clusters`, `policy`, `recommend`, `ledger` and `recommender_web` of the settings file;
+design: "Files that people and tests feed in".
 """
 
 from __future__ import annotations
@@ -238,6 +238,17 @@ class RecommendSettings(Section):
     mode: Literal["recommend"] = Field(default="recommend", description="Nothing is written outside Tuppence.")
 
 
+class LedgerSettings(Section):
+    """Where proposals and decisions are kept."""
+
+    url: str = Field(
+        default="tuppence-data/ledger.sqlite",
+        min_length=1,
+        description="A SQLite file, or postgresql://user@host/database.",
+    )
+    password_file: Path | None = Field(default=None, description="File with the password for PostgreSQL.")
+
+
 class RecommenderWebSettings(Section):
     """Where the recommender serves."""
 
@@ -254,6 +265,7 @@ class RecommenderSettings(Section):
     clusters: tuple[ClusterSettings, ...] = ()
     policy: Policy | Path = Field(default_factory=Policy, description="The policy, or the path of a file with it.")
     recommend: RecommendSettings = RecommendSettings()
+    ledger: LedgerSettings = LedgerSettings()
     recommender_web: RecommenderWebSettings = RecommenderWebSettings()
 
     @model_validator(mode="after")

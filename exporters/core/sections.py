@@ -5,5 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 EXPORTER_SECTIONS: Final = frozenset({"sources", "filters", "packaged", "store", "exporter_web"})
-RECOMMENDER_SECTIONS: Final = frozenset({"prices", "usage", "clusters", "policy", "recommend", "recommender_web"})
+RECOMMENDER_SECTIONS: Final = frozenset(
+    {"prices", "usage", "clusters", "policy", "recommend", "ledger", "recommender_web"}
+)
 ALL_SECTIONS: Final = EXPORTER_SECTIONS | RECOMMENDER_SECTIONS

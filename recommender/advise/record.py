@@ -27,6 +27,19 @@ class Kind(StrEnum):
     COMPLIANCE = "compliance"
 
 
+class State(StrEnum):
+    """Where a recommendation is in its life; the ledger derives it from events."""
+
+    OPEN = "open"
+    ACCEPTED = "accepted"
+    IMPLEMENTED = "implemented"
+    VERIFIED = "verified"
+    DISMISSED = "dismissed"
+    SNOOZED = "snoozed"
+    EXPIRED = "expired"
+    SUPERSEDED = "superseded"
+
+
 SAVING_KINDS = (Kind.PLACEMENT, Kind.PURCHASE_OPTION)
 """Kinds whose savings are added up; the others carry a cost difference of either sign."""
 
@@ -255,6 +268,6 @@ class Recommendation(Part):
     guards: Guards | None = None
     refused: tuple[Refusal, ...]
     explanation: tuple[str, ...]
-    state: Literal["open"] = "open"
-    proposed_at: datetime
+    state: State = State.OPEN
+    proposed_at: datetime = Field(description="When it was first advised, since it was last closed.")
     expires_at: datetime

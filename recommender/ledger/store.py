@@ -1,0 +1,164 @@
+"""The ledger: events in, events out. A write happens whole or not at all, and two writers never lose each other's.
+
+A writer says what to add as a function of what is there; where another writer was faster, the function is asked
+again with what is there now. Nothing is updated and nothing is deleted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import fields
+
+from sqlalchemy import Connection, RowMapping, insert, select, tuple_
+from sqlalchemy.exc import IntegrityError
+
+from exporters.core.errors import StoreError
+from recommender.ledger.connect import WRITES, Database, database_of, explained
+from recommender.ledger.events import Event, EventKind
+from recommender.ledger.schema import EVENTS, VERSION, bring_up, version_of
+from recommender.settings import LedgerSettings
+
+LOCK_WAIT_SECONDS = 10.0
+TRIES = 20
+"""How often a writer asks again when others were faster."""
+_AT_ONCE = 200
+_LEAN = [column for column in EVENTS.columns if column.name != "document"]
+
+Histories = Mapping[str, tuple[Event, ...]]
+"""The events of each recommendation, by sequence, without their documents."""
+
+
+class Reader:
+    """What a transaction sees.
+
+    Args:
+        connection: an open one; None: there is no ledger yet, and nothing in it.
+    """
+
+    def __init__(self, connection: Connection | None) -> None:
+        self._connection = connection
+
+    def histories(self) -> Histories:
+        """This will return every event, without documents."""
+        if self._connection is None:
+            return {}
+        found: dict[str, list[Event]] = {}
+        rows = self._connection.execute(select(*_LEAN).order_by(EVENTS.c.recommendation_id, EVENTS.c.sequence))
+        for row in rows.mappings():
+            found.setdefault(row["recommendation_id"], []).append(_event(row))
+        return {one: tuple(events) for one, events in found.items()}
+
+    def documents(self, events: Collection[Event]) -> dict[str, str]:
+        """This will return the documents of some events by recommendation; give one event each."""
+        if self._connection is None:
+            return {}
+        keys = [(one.recommendation_id, one.sequence) for one in events]
+        found: dict[str, str] = {}
+        for start in range(0, len(keys), _AT_ONCE):
+            wanted = tuple_(EVENTS.c.recommendation_id, EVENTS.c.sequence).in_(keys[start : start + _AT_ONCE])
+            rows = self._connection.execute(select(EVENTS.c.recommendation_id, EVENTS.c.document).where(wanted))
+            found.update((identifier, document) for identifier, document in rows if document is not None)
+        return found
+
+
+class Ledger:
+    """A ledger in a database.
+
+    Args:
+        database: where it is.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @classmethod
+    def at(cls, settings: LedgerSettings, *, lock_wait_seconds: float = LOCK_WAIT_SECONDS) -> Ledger:
+        """This will return the ledger that the settings name; it is made at the first write.
+
+        Raises:
+            SettingsError: the settings name no database.
+        """
+        return cls(database_of(settings, lock_wait_seconds=lock_wait_seconds))
+
+    @property
+    def where(self) -> str:
+        """Its name for messages."""
+        return self._database.where
+
+    @contextmanager
+    def reading(self) -> Iterator[Reader]:
+        """This will let the caller read, all of one moment; a ledger that is not there yet is empty.
+
+        Raises:
+            StoreError: the database refused, or a newer Tuppence wrote it.
+        """
+        if self._database.path is not None and not self._database.path.exists():
+            yield Reader(None)
+            return
+        with explained(self.where):
+            with self._transaction(writes=False) as connection:
+                version = version_of(connection, where=self.where)
+            if version is not None and version < VERSION:
+                with self._transaction(writes=True) as connection:
+                    bring_up(connection, where=self.where)
+            with self._transaction(writes=False) as connection:
+                yield Reader(None if version is None else connection)
+
+    def add(self, decide: Callable[[Reader], Iterable[Event]]) -> tuple[Event, ...]:
+        """This will write what `decide` makes of what is there, in one transaction, and return it.
+
+        Args:
+            decide: pure but for its reading; it may be called several times, and what it raises ends the write.
+
+        Raises:
+            StoreError: the database refused, or others were faster every time.
+        """
+        self._make_folder()
+        with explained(self.where):
+            for _ in range(TRIES):
+                try:
+                    with self._transaction(writes=True) as connection:
+                        bring_up(connection, where=self.where)
+                        events = tuple(decide(Reader(connection)))
+                        if events:
+                            connection.execute(insert(EVENTS), [_row(event) for event in events])
+                except IntegrityError:
+                    continue
+                return events
+        raise StoreError(
+            f"other writers were faster {TRIES} times",
+            where=self.where,
+            next_step="Try again; should it last, look for a process that writes without end.",
+        )
+
+    @contextmanager
+    def _transaction(self, *, writes: bool) -> Iterator[Connection]:
+        with self._database.engine.connect() as connection:
+            # PostgreSQL: one moment for all that a reader sees; a writer is kept right by the primary key.
+            level = {} if writes or self._database.path is not None else {"isolation_level": "REPEATABLE READ"}
+            chosen = connection.execution_options(**{WRITES: writes}, **level)
+            with chosen.begin():
+                yield chosen
+
+    def _make_folder(self) -> None:
+        path = self._database.path
+        if path is None:
+            return
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(
+                f"the folder of the ledger cannot be made ({error.strerror})",
+                where=self.where,
+                next_step="Let ledger.url name a file in a folder that this user may write to.",
+            ) from error
+
+
+def _event(row: RowMapping) -> Event:
+    values = {str(name): value for name, value in row.items()}
+    return Event(**values | {"kind": EventKind(values["kind"])})
+
+
+def _row(event: Event) -> dict[str, object]:
+    return {one.name: getattr(event, one.name) for one in fields(event)} | {"kind": event.kind.value}
