@@ -16,6 +16,11 @@ A_MONTH: Final = "A month is 730 hours. Advice that may cost (compliance, bursts
 def add_advice(board: Dashboard) -> None:
     """This will add the open saving and the number of open recommendations."""
     board.with_row(Row("Advice"))
+    _add_open_saving(board)
+    _add_open_recommendations(board)
+
+
+def _add_open_saving(board: Dashboard) -> None:
     board.with_panel(
         numbers(
             "Open saving a month",
@@ -40,6 +45,9 @@ def add_advice(board: Dashboard) -> None:
         .span(11)
         .height(8)
     )
+
+
+def _add_open_recommendations(board: Dashboard) -> None:
     board.with_panel(
         matrix(
             "Open recommendations",

@@ -97,6 +97,7 @@ def add_freshness(board: Dashboard) -> None:
         .height(9)
     )
     _add_rates(board)
+    _add_strays_and_limit(board)
 
 
 def _add_sources(board: Dashboard) -> None:
@@ -170,6 +171,9 @@ def _add_rates(board: Dashboard) -> None:
         .span(6)
         .height(5)
     )
+
+
+def _add_strays_and_limit(board: Dashboard) -> None:
     ours = "max by (currency) (tuppence_fx_gbp_per_unit)"
     board.with_panel(
         numbers(

@@ -33,6 +33,8 @@ from dashboards.parts import (
 UID: Final = "tuppence-prices"
 POUNDS: Final = "currencyGBP"
 PLACE: Final = 'provider=~"$provider", region=~"$region"'
+CHOSEN: Final = f'{PLACE}, capacity_type=~"$capacity_type"'
+CHOSEN_MODEL: Final = f'{CHOSEN}, gpu_model=~"$gpu_model"'
 FROM_PLACE: Final = 'provider=~"$provider", from_region=~"$region"'
 VCPU: Final = "tuppence_cheapest_price_gbp_per_vcpu_hour"
 GPU: Final = "tuppence_cheapest_price_gbp_per_gpu_hour"
@@ -54,7 +56,11 @@ def dashboard() -> Dashboard:
     board.link(link("Status of the exporter", "${exporter_url}/", "Each source: last refresh, origin, next refresh"))
     board.link(link("Advice", "${recommender_url}/", "The recommender: every recommendation with its evidence"))
     add_origin(board)
-    _add_compute(board)
+    board.with_row(Row("Compute"))
+    _add_cheapest(board)
+    _add_trends(board)
+    _add_spot(board)
+    board.with_row(Row("Egress"))
     _add_egress(board)
     add_freshness(board)
     add_advice(board)
@@ -87,17 +93,14 @@ def _add_variables(board: Builder) -> None:
     )
 
 
-def _add_compute(board: Builder) -> None:
-    board.with_row(Row("Compute"))
-    chosen = f'{PLACE}, capacity_type=~"$capacity_type"'
-    models = f'{chosen}, gpu_model=~"$gpu_model"'
+def _add_cheapest(board: Builder) -> None:
     board.with_panel(
         matrix(
             "Cheapest vCPU-hour by region and capacity type",
             description=f"The lowest price of one vCPU for one hour on Linux machines without GPUs. {SPLIT} {ONE_RATE}",
             unit=POUNDS,
             decimals=5,
-            expression=f"min by (place, capacity_type) (label_join({VCPU}{{{chosen}}}, "
+            expression=f"min by (place, capacity_type) (label_join({VCPU}{{{CHOSEN}}}, "
             '"place", " ", "provider", "region"))',
             row="place",
             column="capacity_type",
@@ -112,14 +115,17 @@ def _add_compute(board: Builder) -> None:
             f"memory beside it. A fraction counts by the price of a whole one. {SPLIT} {ONE_RATE}",
             unit=POUNDS,
             decimals=4,
-            expression=f'min by (place, gpu_model) (label_join({GPU}{{{models}}}, "place", " ", "provider", "region", '
-            '"capacity_type"))',
+            expression=f"min by (place, gpu_model) (label_join({GPU}{{{CHOSEN_MODEL}}}, "
+            '"place", " ", "provider", "region", "capacity_type"))',
             row="place",
             column="gpu_model",
         )
         .span(14)
         .height(13)
     )
+
+
+def _add_trends(board: Builder) -> None:
     board.with_panel(
         lines(
             "Cheapest vCPU-hour over time",
@@ -128,7 +134,7 @@ def _add_compute(board: Builder) -> None:
             unit=POUNDS,
             decimals=5,
             query=over_time(
-                f"min by (provider, region, capacity_type) ({VCPU}{{{chosen}}})",
+                f"min by (provider, region, capacity_type) ({VCPU}{{{CHOSEN}}})",
                 legend="{{provider}} {{region}} {{capacity_type}}",
             ),
         )
@@ -143,13 +149,12 @@ def _add_compute(board: Builder) -> None:
             unit=POUNDS,
             decimals=4,
             query=over_time(
-                f"min by (gpu_model, capacity_type) ({GPU}{{{models}}})", legend="{{gpu_model}} {{capacity_type}}"
+                f"min by (gpu_model, capacity_type) ({GPU}{{{CHOSEN_MODEL}}})", legend="{{gpu_model}} {{capacity_type}}"
             ),
         )
         .span(12)
         .height(9)
     )
-    _add_spot(board)
 
 
 def _add_spot(board: Builder) -> None:
@@ -192,7 +197,6 @@ def _discount(metric: str, chosen: str, labels: str) -> str:
 
 
 def _add_egress(board: Builder) -> None:
-    board.with_row(Row("Egress"))
     joined = '"place", " ", "provider", "from_region"'
     metric = "tuppence_egress_price_gbp_per_gib"
     out = rows(
