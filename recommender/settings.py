@@ -1,15 +1,16 @@
 """Settings of the recommender: where prices and usage come from, the fleet, the policy, and how it serves.
 
-The sections `prices`, `usage`, `clusters`, `policy`, `recommend`, `ledger` and `recommender_web` of the settings file;
-design: "Files that people and tests feed in".
+The sections `prices`, `usage`, `clusters`, `policy`, `recommend`, `ledger`, `forecast`, `burst` and `recommender_web`
+of the settings file; design: "Files that people and tests feed in".
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Annotated, Literal
+from zoneinfo import available_timezones
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from exporters.core.config_file import Section
 
@@ -249,6 +250,55 @@ class LedgerSettings(Section):
     password_file: Path | None = Field(default=None, description="File with the password for PostgreSQL.")
 
 
+class ForecastSettings(Section):
+    """Demand in the next hour."""
+
+    horizon_seconds: int = Field(default=3_600, ge=900, le=86_400, description="How far ahead.")
+    embargo_seconds: int = Field(
+        default=300, ge=0, le=3_600, description="Samples that ended less than this before now are not looked at yet."
+    )
+    history_days: int = Field(default=21, ge=3, le=92, description="Days of usage that are read.")
+    backtest_days: int = Field(default=14, ge=1, le=28, description="Days of past forecasts that a choice rests on.")
+    min_history_hours: float = Field(default=48, ge=24, description="Below it nothing is forecast.")
+    min_coverage_ratio: float = Field(default=0.8, gt=0, le=1, description="Below it there is not enough data.")
+    time_zone: str = Field(default="Europe/London", description="Whose clock daily and weekly habits follow.")
+
+    @field_validator("time_zone")
+    @classmethod
+    def _known_zone(cls, name: str) -> str:
+        if name not in available_timezones():
+            raise ValueError(f"{name!r} is not a time zone, such as Europe/London")
+        return name
+
+
+class BurstSettings(Section):
+    """When owned pools overflow, how soon a burst must start, and when it ends."""
+
+    evaluations: int = Field(default=5, ge=1, le=24, description="The latest evaluations that are looked at: n.")
+    needed: int = Field(default=3, ge=1, le=24, description="In how many of them demand must exceed what fits: k.")
+    node_start_seconds: float = Field(default=180, ge=0, description="From asking for a cloud node to a ready one.")
+    image_pull_seconds: float = Field(default=120, ge=0, description="Pulling images on a new node.")
+    model_load_seconds: float = Field(default=0, ge=0, description="Loading a model before a pod serves.")
+    min_runtime_minutes: float = Field(
+        default=60, ge=0, description="A burst stays at least this long; a workload's own minimum may be longer."
+    )
+    idle_evaluations: int = Field(
+        default=3, ge=1, le=24, description="Evaluations in a row in which all must fit at home before it returns."
+    )
+    expected_hours: float = Field(
+        default=4, gt=0, description="Over which what moving costs once is spread when choosing what overflows."
+    )
+    extend_above_ratio: float = Field(
+        default=0.25, gt=0, le=1, description="An owned pool short for more of the month than this: extend or commit."
+    )
+
+    @model_validator(mode="after")
+    def _k_of_n(self) -> BurstSettings:
+        if self.needed > self.evaluations:
+            raise ValueError("burst.needed cannot exceed burst.evaluations")
+        return self
+
+
 class RecommenderWebSettings(Section):
     """Where the recommender serves."""
 
@@ -266,6 +316,8 @@ class RecommenderSettings(Section):
     policy: Policy | Path = Field(default_factory=Policy, description="The policy, or the path of a file with it.")
     recommend: RecommendSettings = RecommendSettings()
     ledger: LedgerSettings = LedgerSettings()
+    forecast: ForecastSettings = ForecastSettings()
+    burst: BurstSettings = BurstSettings()
     recommender_web: RecommenderWebSettings = RecommenderWebSettings()
 
     @model_validator(mode="after")
