@@ -3,8 +3,8 @@
 Usage: python bench/forecast.py DATA
 
 DATA holds usage/crane_series_2021/series.parquet (columns series, ts, value): real Prometheus series, averaged to five
-minutes. Origins every 15 minutes in the second half of each series (the first week is warm-up). Naives get bounds in the
-same way as the choice. Exit code 1: a limit is missed.
+minutes. Origins every 15 minutes in the second half of each series (the first week is warm-up). Naives get bounds in
+the same way as the choice. Exit code 1: a limit is missed.
 """
 
 from __future__ import annotations
