@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from recommender.place.packing.columns import ColumnPool
+from recommender.place.packing.dive import dive
 from recommender.place.packing.draft import Draft, draft_of, greedy
 from recommender.place.packing.generate import Generated, generate
 from recommender.place.packing.improve import improved
@@ -52,7 +53,7 @@ class Search:
     def __init__(self, model: Model, effort: Effort) -> None:
         self._model = model
         self._effort = effort
-        self._knapsack = Knapsack(model.needs)
+        self._knapsack = Knapsack(model.needs, effort)
         self._pool = ColumnPool(model)
         self._pool.start()
         self._sets = _offer_sets(model)
@@ -64,6 +65,7 @@ class Search:
         """This will search until the gap is closed or the effort is spent."""
         root = self._solve(())
         self._take(greedy(self._model, self._pool.columns, root.solved.cover))
+        self._dive(root)
         self._take_integer()
         open_branches: list[tuple[float, int, Generated, tuple[Rows, ...]]] = [(root.bound, 0, root, ())]
         closed = math.inf
@@ -99,7 +101,7 @@ class Search:
             master=master,
             knapsack=self._knapsack,
             rows=every,
-            effort=self._effort,
+            rounds=self._effort.rounds,
             cutoff=self._enough(),
         )
         self._branches += 1
@@ -118,6 +120,10 @@ class Search:
             self._pool.add_column(column)
         if self._best is None or better.cost < self._best.cost:
             self._best = better
+
+    def _dive(self, generated: Generated) -> None:
+        solved = generated.solved
+        self._take(dive(self._model, self._pool, self._knapsack, (solved.cover, solved.nodes)))
 
     def _take_integer(self) -> None:
         """Solve the integer programme over the columns found, and take the plan if it is better."""

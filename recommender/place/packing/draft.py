@@ -47,7 +47,7 @@ def greedy(model: Model, columns: list[Column], cover: Floats) -> Draft | None:
         columns: to choose from.
         cover: dual price of each cover row.
     """
-    homes = tuple(_cheapest_home(model, cover, gang) for gang in model.gangs)
+    homes = cheapest_homes(model, cover)
     left = open_demand(model, homes)
     row_values = np.maximum(cover, _ROUNDING)
     room = np.array([limit.bound for limit in model.limits], dtype=np.float64)
@@ -82,10 +82,10 @@ def open_demand(model: Model, homes: tuple[int, ...]) -> Ints:
     return left
 
 
-def _cheapest_home(model: Model, cover: Floats, gang: tuple[tuple[str, tuple[int, ...]], ...]) -> int:
-    """The home at which the gang is cheapest at the dual prices."""
-    costs = [float(cover[list(rows)] @ model.demand[list(rows)]) for _, rows in gang]
-    return costs.index(min(costs))
+def cheapest_homes(model: Model, cover: Floats) -> tuple[int, ...]:
+    """This will return, for each gang, the home at which it is cheapest at the dual prices."""
+    costs = [[float(cover[list(rows)] @ model.demand[list(rows)]) for _, rows in gang] for gang in model.gangs]
+    return tuple(one.index(min(one)) for one in costs)
 
 
 def _filled(model: Model, column: Column) -> tuple[Ints, Ints]:

@@ -15,10 +15,8 @@ from recommender.place.packing.columns import ColumnPool
 from recommender.place.packing.items import Ints, Model, Rows
 from recommender.place.packing.knapsack import Floats, Knapsack
 from recommender.place.packing.master import Master, Solved, left_out_price
-from recommender.place.packing.problem import Effort
 
 _CONVERGED = 1e-7
-_FEW_LABELS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +41,9 @@ def generate(
     master: Master,
     knapsack: Knapsack,
     rows: tuple[Rows, ...],
-    effort: Effort,
+    rounds: int,
     cutoff: float,
+    exactly: bool = True,
 ) -> Generated:
     """This will add columns until none pays, or until the bound reaches the cutoff.
 
@@ -54,16 +53,17 @@ def generate(
         master: the master problem under the rows; grows.
         knapsack: packs one node.
         rows: limits and branching rows of the master.
-        effort: most rounds.
+        rounds: of pricing, at most.
         cutoff: a bound from here on makes the branch useless (£/h).
+        exactly: whether to go on until no column pays; else until none is found with little effort.
     """
     weights = np.array([row.weights for row in rows], dtype=np.float64).reshape(len(rows), len(model.offers))
-    bound, rounds, found = 0.0, 0, True
+    bound, done, found = 0.0, 0, True
     solved = master.solve()
-    while found and rounds < effort.rounds and bound < min(cutoff, solved.value * (1 - _CONVERGED)):
-        rounds += 1
-        for labels in (min(_FEW_LABELS, effort.labels), effort.labels):
-            priced = _price(model, knapsack, solved, weights, labels=labels)
+    while found and done < rounds and bound < min(cutoff, solved.value * (1 - _CONVERGED)):
+        done += 1
+        for exact in (False, True) if exactly else (False,):
+            priced = _price(model, knapsack, solved, weights, exact=exact)
             bound = max(bound, _bound(model, rows, solved, priced.worth))
             found = pool.extend(priced.columns)
             if found or bound >= solved.value * (1 - _CONVERGED):
@@ -71,7 +71,7 @@ def generate(
         if found:
             master.add_columns()
             solved = master.solve()
-    return Generated(solved, bound, rounds)
+    return Generated(solved, bound, done)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class _Priced:
     columns: list[tuple[int, Ints]]
 
 
-def _price(model: Model, knapsack: Knapsack, solved: Solved, weights: Floats, *, labels: int) -> _Priced:
+def _price(model: Model, knapsack: Knapsack, solved: Solved, weights: Floats, *, exact: bool) -> _Priced:
     """What each offer's best node is worth, branching rows included, and the nodes worth more than they cost."""
     extra = solved.bounds @ weights
     cover = np.append(solved.cover, 0.0)
@@ -89,7 +89,7 @@ def _price(model: Model, knapsack: Knapsack, solved: Solved, weights: Floats, *,
     for offer, price in enumerate(model.prices.tolist()):
         values = cover[model.row_of[offer]] - model.surcharges[offer]
         counts = np.where(model.usable[offer], model.counts, 0)
-        packed = knapsack.best(values, counts, model.gives[offer], threshold=price - float(extra[offer]), labels=labels)
+        packed = knapsack.best(values, counts, model.gives[offer], threshold=price - float(extra[offer]), exact=exact)
         worth[offer] = packed.at_most + extra[offer]
         columns += [(offer, contents) for contents in packed.patterns]
     return _Priced(worth, columns)

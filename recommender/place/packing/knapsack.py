@@ -2,7 +2,8 @@
 
 Partial packings are extended item by item, the most decided item first. A partial packing is given up as soon as its
 Lagrangian bound (value so far + price of what is left of the node + what the later items earn beyond that price; any
-prices give a bound, those of the linear relaxation the sharpest: Fisher 1981) cannot beat the best packing known.
+prices give a bound, those of the linear relaxation the sharpest: Fisher 1981) cannot beat the best packing known. Where
+too many stay open, the branch and cut of HiGHS packs the node instead.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ import numpy.typing as npt
 
 from recommender.place.packing.highs import quiet_solver
 from recommender.place.packing.items import Ints
+from recommender.place.packing.node_programme import packed_by_integer_programme
+from recommender.place.packing.problem import Effort
 
 Floats = npt.NDArray[np.float64]
 _EPSILON = 1e-9
@@ -39,13 +42,15 @@ class Knapsack:
 
     Args:
         needs: items × 3.
+        effort: partial packings and branch-and-bound nodes for one node.
     """
 
-    def __init__(self, needs: Ints) -> None:
+    def __init__(self, needs: Ints, effort: Effort) -> None:
         self._needs = needs
+        self._effort = effort
         self._relaxation = _Relaxation(needs)
 
-    def best(self, values: Floats, counts: Ints, gives: Ints, *, threshold: float, labels: int) -> Packed:
+    def best(self, values: Floats, counts: Ints, gives: Ints, *, threshold: float, exact: bool) -> Packed:
         """This will find packings worth more than the threshold, or prove that there is none.
 
         Args:
@@ -53,7 +58,7 @@ class Knapsack:
             counts: most pods of each item; 0 where the node may not hold it.
             gives: what the node holds (3).
             threshold: packings worth less are of no interest.
-            labels: partial packings kept; beyond, `at_most` is a bound only.
+            exact: whether to go on where partial packings are too many; else `at_most` is then a bound only.
         """
         room = np.min(np.where(self._needs > 0, gives // np.maximum(self._needs, 1), counts[:, None]), axis=1)
         most = np.where(values > _EPSILON, np.minimum(room, counts), 0)
@@ -71,19 +76,27 @@ class Knapsack:
         order = wanted[np.lexsort((wanted, -np.abs(profit) * most[wanted]))]
         first = self._filled(order, prices, values, most, gives)
         floor = max(threshold, float(values @ first))
-        found, beyond = self._search(order, values, most, gives, prices=prices, floor=floor, labels=labels)
+        found, beyond = self._search(order, values, most, gives, prices=prices, floor=floor)
         worth = [(float(values @ one), one) for one in (first, *found)]
         worth.sort(key=lambda one: -one[0])
+        if exact and beyond > max(threshold, worth[0][0]):
+            pattern, bound = packed_by_integer_programme(
+                self._needs, values, most, gives, nodes=self._effort.node_nodes
+            )
+            worth.insert(0, (float(values @ pattern), pattern))
+            worth.sort(key=lambda one: -one[0])
+            beyond = min(beyond, bound)
         patterns = tuple(one for value, one in worth if value > threshold + _EPSILON)
         return Packed(max(threshold, worth[0][0], beyond), patterns)
 
     def _search(
-        self, order: Ints, values: Floats, most: Ints, gives: Ints, *, prices: Floats, floor: float, labels: int
+        self, order: Ints, values: Floats, most: Ints, gives: Ints, *, prices: Floats, floor: float
     ) -> tuple[list[Ints], float]:
         """The best packings worth at least the floor, and what a packing that was given up could be worth."""
         needs = self._needs[order]
         gain = np.maximum(values[order] - needs @ prices, 0.0) * most[order]
         later = np.concatenate([np.cumsum(gain[::-1])[::-1][1:], [0.0]])
+        labels = self._effort.labels
         left, worth = gives[None, :].astype(np.int64), np.zeros(1)
         trail: list[tuple[Ints, Ints]] = []
         beyond = 0.0

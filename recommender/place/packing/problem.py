@@ -84,17 +84,19 @@ class Effort:
 
     Args:
         rounds: of column generation at one branch.
-        labels: partial packings kept while one node is packed; beyond, the bound is weaker but still holds.
+        labels: partial packings kept while one node is packed; beyond, an integer programme packs it.
+        node_nodes: branch-and-bound nodes of that; beyond, the bound is weaker but still holds.
         branches: branches solved; 1: only the first linear programme.
         integer_nodes: branch-and-bound nodes of each integer master.
         gap_ratio: stop once the plan is known to be this near to the best.
     """
 
     rounds: int = 200
-    labels: int = 200_000
-    branches: int = 40
-    integer_nodes: int = 400
-    gap_ratio: float = 0.0005
+    labels: int = 1_000
+    node_nodes: int = 5_000
+    branches: int = 20
+    integer_nodes: int = 200
+    gap_ratio: float = 0.001
 
 
 class Unplaced(StrEnum):
