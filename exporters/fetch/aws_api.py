@@ -17,7 +17,6 @@ import polars as pl
 from exporters.core.errors import IntegrityError, TerminalSourceError, TransientSourceError
 from exporters.core.words import CapacityType, OperatingSystem
 from exporters.fetch.aws_clients import Clients, error_code, plain_errors, pricing_home
-from exporters.fetch.aws_deadline import Deadline
 from exporters.fetch.aws_instance_types import (
     DEVICE_SCHEMA,
     INSTANCE_TYPE_SCHEMA,
@@ -28,6 +27,7 @@ from exporters.fetch.aws_instance_types import (
 )
 from exporters.fetch.aws_price_list import PRODUCT_COLUMNS, TRANSFER_COLUMNS, Column, raw_schema, read_item
 from exporters.fetch.contract import Fetched, FetchRequest, Skipped
+from exporters.fetch.deadline import Deadline
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
@@ -62,7 +62,7 @@ def fetch_api(
     settings: AwsSettings, request: FetchRequest, regions: tuple[str, ...], skipped: tuple[Skipped, ...]
 ) -> Fetched:
     """This will fetch the regions in parallel; the first failure ends all of it."""
-    deadline = Deadline(request)
+    deadline = Deadline.of(request, source="aws")
     clients = Clients(settings, deadline, pricing_home(settings.partition, regions))
     pricing = clients.pricing()
     fetchers = [_RegionFetch(region, clients.ec2(region), pricing, request, deadline) for region in regions]

@@ -27,9 +27,9 @@ from exporters.core.errors import (
 )
 from exporters.core.http import RetryPolicy, checked_endpoint, client, download, get
 from exporters.core.words import CapacityType
-from exporters.fetch.aws_deadline import Deadline
 from exporters.fetch.aws_price_list import PRODUCT_COLUMNS, TRANSFER_COLUMNS, Column
 from exporters.fetch.contract import Fetched, FetchRequest, Finding, Skipped
+from exporters.fetch.deadline import Deadline
 
 if TYPE_CHECKING:
     from exporters.fetch.aws import AwsSettings
@@ -52,7 +52,7 @@ def fetch_bulk(
     settings: AwsSettings, request: FetchRequest, regions: tuple[str, ...], skipped: tuple[Skipped, ...]
 ) -> Fetched:
     """This will download the offer files of the regions to the scratch directory and return scans of them."""
-    deadline = Deadline(request)
+    deadline = Deadline.of(request, source="aws")
     host, word = _host(settings)
     frames: dict[str, pl.LazyFrame] = {}
     with client() as session:
@@ -74,7 +74,7 @@ def fetch_bulk(
 
 def check_bulk(settings: AwsSettings, request: FetchRequest, regions: tuple[str, ...]) -> tuple[Finding, ...]:
     """This will read the region indexes and look whether each region stands in them."""
-    deadline = Deadline(request)
+    deadline = Deadline.of(request, source="aws")
     host, word = _host(settings)
     findings = []
     with client() as session:
@@ -213,5 +213,4 @@ def _download(session: httpx2.Client, url: str, target: Path, deadline: Deadline
 
 
 def _policy(deadline: Deadline, where: str) -> RetryPolicy:
-    deadline.check(where)
-    return RetryPolicy(timeout_seconds=deadline.remaining_seconds())
+    return RetryPolicy(timeout_seconds=deadline.remaining(where))

@@ -9,8 +9,8 @@ from exporters.core.errors import TuppenceError
 from exporters.core.words import CapacityType
 from exporters.fetch.aws_api import NOT_FOR_THIS_ACCOUNT
 from exporters.fetch.aws_clients import Clients, error_code, plain_errors, pricing_home
-from exporters.fetch.aws_deadline import Deadline
 from exporters.fetch.contract import FetchRequest, Finding
+from exporters.fetch.deadline import Deadline
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
@@ -25,7 +25,7 @@ def check_api(settings: AwsSettings, request: FetchRequest, regions: tuple[str, 
         SettingsError: an endpoint without TLS.
         TerminalSourceError: an unknown profile, a role that cannot be assumed, a partition without price list.
     """
-    clients = Clients(settings, Deadline(request), pricing_home(settings.partition, regions))
+    clients = Clients(settings, Deadline.of(request, source="aws"), pricing_home(settings.partition, regions))
     who = _look("credentials", "sts:GetCallerIdentity", lambda: _identity(clients))
     if who.state == "failed":
         return (who,)

@@ -19,7 +19,7 @@ from urllib3.exceptions import HTTPError
 
 from exporters.core.errors import IntegrityError, TerminalSourceError, TransientSourceError, TuppenceError
 from exporters.core.http import checked_endpoint
-from exporters.fetch.aws_deadline import Deadline
+from exporters.fetch.deadline import Deadline
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client

@@ -23,16 +23,17 @@ from typing import TYPE_CHECKING, Literal
 import polars as pl
 from pydantic import Field
 
-from exporters.core.clock import SystemClock
 from exporters.core.config_file import Section
 from exporters.core.errors import MissingExtraError, SettingsError, TuppenceError
 from exporters.core.geography import select_regions
 from exporters.core.http import checked_endpoint, client
 from exporters.core.money import NATIVE
 from exporters.fetch.azure_bandwidth import bandwidth_queries
+from exporters.fetch.azure_currencies import require_same_meters
 from exporters.fetch.azure_packaged import packaged_shapes
 from exporters.fetch.azure_retail import Query, Retail, read_list
 from exporters.fetch.contract import CloudSettings, Fetched, FetchRequest, Finding, Source
+from exporters.fetch.deadline import Deadline
 
 if TYPE_CHECKING:
     from exporters.fetch.azure_skus import Management
@@ -99,8 +100,11 @@ def fetch(settings: AzureSettings, request: FetchRequest) -> Fetched:
     """
     names = _regions(settings)
     queries = [*_machine_queries(names, request.capacity_types), *bandwidth_queries(names)]
-    lists = _read_all(settings, request, queries)
-    shapes = _shapes(settings, request, names)
+    deadline = Deadline.of(request, source="azure")
+    lists = _read_all(settings, request, queries, deadline)
+    for usd, gbp in zip(lists["vm_usd"], lists["vm_gbp"], strict=True):
+        require_same_meters(usd, gbp, where=f"azure region {usd['asked'][0]}")
+    shapes = _shapes(settings, names, deadline)
     request.progress("azure", done=len(queries) + 1, total=len(queries) + 1)
     return Fetched(
         source="azure",
@@ -136,17 +140,16 @@ def _machine_queries(names: Sequence[str], capacity_types: Sequence[str]) -> lis
 
 
 def _read_all(
-    settings: AzureSettings, request: FetchRequest, queries: Sequence[Query]
+    settings: AzureSettings, request: FetchRequest, queries: Sequence[Query], deadline: Deadline
 ) -> dict[str, list[pl.DataFrame]]:
     """Every list, four at a time, in the order of the queries; the first failure ends the refresh."""
-    left = (request.deadline - SystemClock().now()).total_seconds()
-    session = client(verify=_ca_file(settings) or True, timeout_seconds=min(60.0, max(left, 1.0)))
+    timeout = min(60.0, deadline.remaining("sources.azure"))
+    session = client(verify=_ca_file(settings) or True, timeout_seconds=timeout)
     with session, ThreadPoolExecutor(READERS) as pool:
         retail = Retail(
             session=session,
             endpoint=checked_endpoint(settings.retail_endpoint, setting="sources.azure.retail_endpoint"),
-            deadline=request.deadline,
-            clock=SystemClock(),
+            deadline=deadline,
             throttle_wait_seconds=settings.throttle_wait_seconds,
         )
         futures = [pool.submit(read_list, retail, query) for query in queries]
@@ -162,17 +165,17 @@ def _read_all(
     return lists
 
 
-def _shapes(settings: AzureSettings, request: FetchRequest, names: Sequence[str]) -> pl.DataFrame:
+def _shapes(settings: AzureSettings, names: Sequence[str], deadline: Deadline) -> pl.DataFrame:
     if settings.subscription_id is None:
         return packaged_shapes()
     try:
         from exporters.fetch import azure_skus  # noqa: PLC0415 - the SDK is an extra
     except ImportError as error:
         raise MissingExtraError("azure", "azure") from error
-    return azure_skus.fetch_shapes(_management(settings, request), names)
+    return azure_skus.fetch_shapes(_management(settings, deadline), names)
 
 
-def _management(settings: AzureSettings, request: FetchRequest) -> Management:
+def _management(settings: AzureSettings, deadline: Deadline) -> Management:
     from exporters.fetch.azure_skus import Management  # noqa: PLC0415 - the SDK is an extra
 
     assert settings.subscription_id is not None
@@ -180,8 +183,7 @@ def _management(settings: AzureSettings, request: FetchRequest) -> Management:
         subscription_id=settings.subscription_id,
         endpoint=_tls_endpoint(settings.management_endpoint, setting="sources.azure.management_endpoint"),
         ca_file=_ca_file(settings),
-        deadline=request.deadline,
-        clock=SystemClock(),
+        deadline=deadline,
     )
 
 
@@ -220,16 +222,18 @@ def check(settings: AzureSettings, request: FetchRequest) -> tuple[Finding, ...]
         name = _regions(settings)[0]
     except SettingsError as error:
         return (Finding("regions", "failed", error.what, error.next_step),)
-    return _check_prices(settings, request, name), _check_shapes(settings, request, name)
+    deadline = Deadline.of(request, source="azure")
+    return _check_prices(settings, request, name, deadline), _check_shapes(settings, name, deadline)
 
 
-def _check_prices(settings: AzureSettings, request: FetchRequest, name: str) -> Finding:
+def _check_prices(settings: AzureSettings, request: FetchRequest, name: str, deadline: Deadline) -> Finding:
     subject = f"retail prices of {name}"
     condition = (
         f"{_SERVICE} and armRegionName eq '{name}' and priceType eq 'Consumption' and armSkuName eq 'Standard_D4s_v5'"
     )
     try:
-        rows = _read_all(settings, request, [Query("vm_usd", name, "USD", condition, one_region=False)])["vm_usd"][0]
+        query = Query("vm_usd", name, "USD", condition, one_region=False)
+        rows = _read_all(settings, request, [query], deadline)["vm_usd"][0]
     except TuppenceError as error:
         return Finding(subject, "failed", f"{error.where}: {error.what}", error.next_step)
     if rows.is_empty():
@@ -239,7 +243,7 @@ def _check_prices(settings: AzureSettings, request: FetchRequest, name: str) -> 
     return Finding(subject, "ok", f"{rows.height} prices of Standard_D4s_v5 at {settings.retail_endpoint}")
 
 
-def _check_shapes(settings: AzureSettings, request: FetchRequest, name: str) -> Finding:
+def _check_shapes(settings: AzureSettings, name: str, deadline: Deadline) -> Finding:
     subject = "machine sizes (Microsoft.Compute/skus/read)"
     if settings.subscription_id is None:
         return Finding(
@@ -249,7 +253,7 @@ def _check_shapes(settings: AzureSettings, request: FetchRequest, name: str) -> 
             "Set sources.azure.subscription_id for the sizes of your own subscription.",
         )
     try:
-        management = _management(settings, request)
+        management = _management(settings, deadline)
         from exporters.fetch.azure_skus import probe  # noqa: PLC0415 - the SDK is an extra
 
         probe(management, name)

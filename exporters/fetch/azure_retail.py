@@ -13,16 +13,15 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from decimal import Decimal
 from urllib.parse import urlsplit
 
 import httpx2
 import polars as pl
 
-from exporters.core.clock import Clock
 from exporters.core.errors import IntegrityError, TerminalSourceError, TransientSourceError
 from exporters.core.http import RetryPolicy, get
+from exporters.fetch.deadline import Deadline
 
 PATH = "/api/retail/prices"
 API_VERSION = "2023-01-01-preview"
@@ -82,15 +81,13 @@ class Retail:
     Args:
         session: the HTTP client; shared by threads.
         endpoint: checked base URL, such as https://prices.azure.com.
-        deadline: the moment by which everything must have been read (UTC).
-        clock: tells how much time is left.
+        deadline: the time left to read everything.
         throttle_wait_seconds: the first pause after a throttle that names no time.
     """
 
     session: httpx2.Client
     endpoint: str
-    deadline: datetime
-    clock: Clock
+    deadline: Deadline
     throttle_wait_seconds: float = 4.0
 
 
@@ -185,14 +182,8 @@ def _origin(url: str) -> tuple[str, str | None, int | None, str]:
 
 
 def _page(retail: Retail, url: str, params: Mapping[str, str] | None) -> dict[str, object]:
-    left = (retail.deadline - retail.clock.now()).total_seconds()
     place = retail.endpoint + PATH
-    if left <= 0:
-        raise TransientSourceError(
-            "the deadline passed before every page was read",
-            where=place,
-            next_step="Raise sources.azure.deadline_seconds, or name fewer regions.",
-        )
+    left = retail.deadline.remaining(place)
     policy = RetryPolicy(timeout_seconds=min(left, 300.0), wait_initial_seconds=retail.throttle_wait_seconds)
     return _parsed(get(retail.session, url, policy=policy, params=params), place)
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from datetime import datetime
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
@@ -27,10 +26,10 @@ from azure.core.pipeline.policies import SansIOHTTPPolicy
 from azure.identity import DefaultAzureCredential
 from azure.mgmt.compute import ComputeManagementClient
 
-from exporters.core.clock import Clock
 from exporters.core.errors import IntegrityError, TerminalSourceError, TransientSourceError
 from exporters.core.http import RETRYABLE_STATUS
 from exporters.fetch.azure_sizes import SHAPE_COLUMNS, devices_of, read_name
+from exporters.fetch.deadline import Deadline
 
 Sdk: TypeAlias = Any
 """An object of the Azure SDK, whose types are not relied upon."""
@@ -47,15 +46,13 @@ class Management:
         subscription_id: whose list of sizes is read.
         endpoint: checked base URL of Azure Resource Manager.
         ca_file: a CA bundle for that endpoint; None: the system's.
-        deadline: the moment by which everything must have been read (UTC).
-        clock: tells how much time is left.
+        deadline: the time left to read everything.
     """
 
     subscription_id: str
     endpoint: str
     ca_file: str | None
-    deadline: datetime
-    clock: Clock
+    deadline: Deadline
 
 
 class _OnlyToEndpoint(SansIOHTTPPolicy):  # type: ignore[type-arg]
@@ -122,13 +119,7 @@ def _client(management: Management) -> Iterator[Sdk]:
 
 
 def _skus(client: Sdk, management: Management, region: str) -> Iterator[Sdk]:
-    left = (management.deadline - management.clock.now()).total_seconds()
-    if left <= 0:
-        raise TransientSourceError(
-            "the deadline passed before the sizes of every region were read",
-            where=management.endpoint,
-            next_step="Raise sources.azure.deadline_seconds, or name fewer regions.",
-        )
+    left = management.deadline.remaining(management.endpoint)
     with _as_source_errors(management):
         yield from client.resource_skus.list(filter=f"location eq '{region}'", timeout=left)
 

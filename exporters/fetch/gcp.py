@@ -32,7 +32,8 @@ from exporters.core.http import checked_endpoint
 from exporters.core.secrets import read_secret
 from exporters.core.words import OperatingSystem
 from exporters.fetch.contract import CloudSettings, Fetched, FetchRequest, Finding, Skipped, Source
-from exporters.fetch.gcp_budget import Connection
+from exporters.fetch.deadline import Deadline
+from exporters.fetch.gcp_connection import Connection
 
 COMPUTE_ENGINE = "6F81-5844-456A"
 """Service id of Compute Engine; its SKUs include the network traffic of its machines (Cloud Billing Catalog API)."""
@@ -85,12 +86,12 @@ def fetch(settings: GcpSettings, request: FetchRequest) -> Fetched:
     from exporters.fetch import gcp_catalogue, gcp_machines  # noqa: PLC0415 - they need the SDK
 
     wanted = select_regions("gcp", names=settings.regions, jurisdictions=settings.jurisdictions)
-    session = gcp_catalogue.open_session(_connection(settings), seconds=_seconds(request))
+    session = gcp_catalogue.open_session(_connection(settings), Deadline.of(request, source="gcp"))
     skus = gcp_catalogue.fetch_skus(
         session, services=settings.services, page_size=settings.page_size, progress=request.progress
     )
     machines = gcp_machines.read_machines(
-        session.budget,
+        session.deadline,
         endpoint=checked_endpoint(settings.compute_endpoint, setting="sources.gcp.compute_endpoint"),
         project=settings.project,
         first_wait=settings.retry_wait_seconds,
@@ -120,14 +121,14 @@ def check(settings: GcpSettings, request: FetchRequest) -> tuple[Finding, ...]:
 
     findings: list[Finding] = []
     try:
-        session = gcp_catalogue.open_session(_connection(settings), seconds=_seconds(request))
+        session = gcp_catalogue.open_session(_connection(settings), Deadline.of(request, source="gcp"))
         findings.append(Finding("credentials", "ok", session.identity))
         seen = gcp_catalogue.first_sku(session, service=settings.services[0])
         findings.append(Finding("cloudbilling.services.skus.list", "ok", f"answered with SKU {seen}"))
     except (SourceError, SettingsError) as error:
         subject = "cloudbilling.services.skus.list" if findings else "credentials"
         return (*findings, Finding(subject, "failed", f"{error.where}: {error.what}", error.next_step))
-    findings.append(gcp_machines.check_machines(session.budget, settings.compute_endpoint, settings.project))
+    findings.append(gcp_machines.check_machines(session.deadline, settings.compute_endpoint, settings.project))
     return tuple(findings)
 
 
@@ -154,10 +155,6 @@ def _connection(settings: GcpSettings) -> Connection:
         api_key=read_secret(key_file, setting="sources.gcp.api_key_file") if key_file else None,
         first_wait=settings.retry_wait_seconds,
     )
-
-
-def _seconds(request: FetchRequest) -> float:
-    return (request.deadline - request.now).total_seconds()
 
 
 SOURCE = Source(

@@ -118,8 +118,8 @@ def _page(session: Session, *, service: str, currency: str, page_size: int, toke
     with as_source_errors(where):
         pager = session.client.list_skus(
             request=request,
-            retry=page_retry(session.budget, first_wait=session.first_wait, where=where),
-            timeout=page_timeout(session.budget, where=where),
+            retry=page_retry(session.deadline, first_wait=session.first_wait, where=where),
+            timeout=page_timeout(session.deadline, where=where),
         )
         return billing_v1.ListSkusResponse.pb(next(pager.pages))
 

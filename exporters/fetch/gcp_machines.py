@@ -25,7 +25,7 @@ from exporters.core.http import checked_endpoint
 from exporters.core.units import MIB_PER_GIB
 from exporters.core.words import Architecture
 from exporters.fetch.contract import Finding, Progress
-from exporters.fetch.gcp_budget import Budget
+from exporters.fetch.deadline import Deadline
 from exporters.fetch.gcp_session import (
     COMPUTE_SCOPE,
     as_source_errors,
@@ -66,12 +66,12 @@ class Machines:
 
 
 def read_machines(
-    budget: Budget, *, endpoint: str, project: str | None, first_wait: float, progress: Progress
+    deadline: Deadline, *, endpoint: str, project: str | None, first_wait: float, progress: Progress
 ) -> Machines:
     """This will return the machine types that the project sees, or the packaged ones if there is no project."""
     if project is None:
         return packaged_machines()
-    return fetch_machines(budget, endpoint=endpoint, project=project, first_wait=first_wait, progress=progress)
+    return fetch_machines(deadline, endpoint=endpoint, project=project, first_wait=first_wait, progress=progress)
 
 
 def packaged_machines() -> Machines:
@@ -109,7 +109,9 @@ def packaged_offerings() -> pl.DataFrame:
     )
 
 
-def fetch_machines(budget: Budget, *, endpoint: str, project: str, first_wait: float, progress: Progress) -> Machines:
+def fetch_machines(
+    deadline: Deadline, *, endpoint: str, project: str, first_wait: float, progress: Progress
+) -> Machines:
     """This will return what the project sees in Compute Engine, every zone and page of it.
 
     Raises:
@@ -120,7 +122,7 @@ def fetch_machines(budget: Budget, *, endpoint: str, project: str, first_wait: f
     rows: list[dict[str, Any]] = []
     token, pages = "", 0
     while True:
-        page = _page(session, budget, endpoint=endpoint, project=project, token=token, first_wait=first_wait)
+        page = _page(session, deadline, endpoint=endpoint, project=project, token=token, first_wait=first_wait)
         try:
             rows.extend(_machine_rows(page.get("items", {})))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -135,7 +137,7 @@ def fetch_machines(budget: Budget, *, endpoint: str, project: str, first_wait: f
     return live_machines(rows)
 
 
-def check_machines(budget: Budget, endpoint: str, project: str | None) -> Finding:
+def check_machines(deadline: Deadline, endpoint: str, project: str | None) -> Finding:
     """This will ask for one page of machine types if a project is set."""
     subject = "compute.machineTypes.list"
     if project is None:
@@ -147,7 +149,7 @@ def check_machines(budget: Budget, endpoint: str, project: str | None) -> Findin
         )
     try:
         checked = checked_endpoint(endpoint, setting="sources.gcp.compute_endpoint")
-        _page(_authorised(checked), budget, endpoint=checked, project=project, token="", first_wait=1.0, size=1)
+        _page(_authorised(checked), deadline, endpoint=checked, project=project, token="", first_wait=1.0, size=1)
     except (SourceError, SettingsError, IntegrityError) as error:
         return Finding(subject, "failed", f"{error.where}: {error.what}", error.next_step)
     return Finding(subject, "ok", f"answered for project {project}")
@@ -219,7 +221,7 @@ def _authorised(endpoint: str) -> AuthorizedSession:
 
 def _page(
     session: AuthorizedSession,
-    budget: Budget,
+    deadline: Deadline,
     *,
     endpoint: str,
     project: str,
@@ -236,7 +238,7 @@ def _page(
         response = session.get(
             f"{endpoint}/compute/v1/projects/{project}/aggregated/machineTypes",
             params=params,
-            timeout=page_timeout(budget, where=where),
+            timeout=page_timeout(deadline, where=where),
         )
         if response.status_code != 200:
             raise api_errors.from_http_response(response)  # type: ignore[no-untyped-call]
@@ -246,7 +248,7 @@ def _page(
         return page
 
     with as_source_errors(where):
-        page = page_retry(budget, first_wait=first_wait, where=where)(ask)()
+        page = page_retry(deadline, first_wait=first_wait, where=where)(ask)()
     if page.get("unreachables"):
         raise _not_whole(f"zones did not answer: {', '.join(page['unreachables'][:5])}", where)
     return page

@@ -1,7 +1,7 @@
 """The Google SDK's edge: credentials, client, retries and errors for the catalogue and the machine types.
 
 The client of google-cloud-billing has no default retry, so one is supplied for each page: throttling, 5xx and cut
-connections are tried again, Retry-After and RetryInfo are obeyed, and nothing outlives the refresh's budget.
+connections are tried again, Retry-After and RetryInfo are obeyed, and nothing outlives the refresh's deadline.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from google.rpc.error_details_pb2 import RetryInfo
 
 from exporters.core.errors import IntegrityError, TerminalSourceError, TransientSourceError
 from exporters.core.http import retry_after_seconds
-from exporters.fetch.gcp_budget import PAGE_TIMEOUT_SECONDS, Budget, Connection
+from exporters.fetch.deadline import Deadline
+from exporters.fetch.gcp_connection import PAGE_TIMEOUT_SECONDS, Connection
 
 BILLING_SCOPE = "https://www.googleapis.com/auth/cloud-billing.readonly"
 COMPUTE_SCOPE = "https://www.googleapis.com/auth/compute.readonly"
@@ -51,20 +52,20 @@ class Session:
 
     Args:
         client: the catalogue's client.
-        budget: the time left.
+        deadline: the time left.
         first_wait: seconds before the first retry of a page.
         where: the endpoint, for messages.
         identity: which credentials are in use, for a person; never the secret.
     """
 
     client: billing_v1.CloudCatalogClient
-    budget: Budget
+    deadline: Deadline
     first_wait: float
     where: str
     identity: str
 
 
-def open_session(connection: Connection, *, seconds: float) -> Session:
+def open_session(connection: Connection, deadline: Deadline) -> Session:
     """This will return a client for the catalogue.
 
     Credentials: the API key if there is one; none at all for an http:// endpoint on this machine, so that a token
@@ -84,7 +85,7 @@ def open_session(connection: Connection, *, seconds: float) -> Session:
         credentials, identity = default_credentials(BILLING_SCOPE), "application default credentials"
     return Session(
         client=_client(connection, credentials, plain=plain),
-        budget=Budget(seconds),
+        deadline=deadline,
         first_wait=connection.first_wait,
         where=connection.endpoint,
         identity=identity,
@@ -124,17 +125,17 @@ def _client(connection: Connection, credentials: Credentials, *, plain: bool) ->
     return billing_v1.CloudCatalogClient(transport=transport(channel=grpc.insecure_channel(host)))
 
 
-def page_retry(budget: Budget, *, first_wait: float, where: str) -> Retry:
-    """This will return the retry for one page, ending with the budget.
+def page_retry(deadline: Deadline, *, first_wait: float, where: str) -> Retry:
+    """This will return the retry for one page, ending with the deadline.
 
-    A pause that the other side names is waited for; one beyond the budget ends the refresh at once.
+    A pause that the other side names is waited for; one beyond the deadline ends the refresh at once.
     """
 
     def wait_as_told(error: Exception) -> None:
         seconds = _seconds_told(error)
         if seconds is None:
             return
-        if seconds > budget.remaining(where=where):
+        if seconds > deadline.remaining(where):
             raise TransientSourceError(
                 f"the server asks to wait {seconds:.0f} s, longer than this refresh may take",
                 where=where,
@@ -146,14 +147,14 @@ def page_retry(budget: Budget, *, first_wait: float, where: str) -> Retry:
         predicate=lambda error: isinstance(error, MENDABLE),
         initial=first_wait,
         maximum=WAIT_MAX_SECONDS,
-        timeout=budget.remaining(where=where),
+        timeout=deadline.remaining(where),
         on_error=wait_as_told,
     )
 
 
-def page_timeout(budget: Budget, *, where: str) -> float:
+def page_timeout(deadline: Deadline, *, where: str) -> float:
     """This will return how long one try of a page may take, in seconds."""
-    return min(PAGE_TIMEOUT_SECONDS, budget.remaining(where=where))
+    return min(PAGE_TIMEOUT_SECONDS, deadline.remaining(where))
 
 
 def _seconds_told(error: Exception) -> float | None:

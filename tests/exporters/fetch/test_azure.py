@@ -9,7 +9,6 @@ import httpx2
 import polars as pl
 import pytest
 
-from exporters.core.clock import SystemClock
 from exporters.core.errors import (
     IntegrityError,
     SettingsError,
@@ -17,8 +16,10 @@ from exporters.core.errors import (
     TransientSourceError,
 )
 from exporters.fetch.azure import SOURCE, AzureSettings, fetch
+from exporters.fetch.azure_currencies import METER_KEY, require_same_meters
 from exporters.fetch.azure_retail import Query, Retail, read_list
 from exporters.fetch.contract import Fetched, FetchRequest
+from exporters.fetch.deadline import Deadline
 from exporters.normalise.chosen import Filters
 from exporters.normalise.row_rules.azure import choose
 from tests.fakes.azure import (
@@ -71,13 +72,14 @@ class TestReadingEveryPage:
         }
 
     def test_prices_keep_the_digits_that_were_sent(self, tmp_path: Path):
-        page = Answer(
-            body='{"BillingCurrency":"USD","Count":2,"NextPageLink":null,"Items":['
+        page = (
+            '{"BillingCurrency":"USD","Count":2,"NextPageLink":null,"Items":['
             '{"currencyCode":"USD","armRegionName":"uksouth","meterId":"a","retailPrice":0.1234567890123},'
             '{"currencyCode":"USD","armRegionName":"uksouth","meterId":"b","retailPrice":1.5e-05}]}'
         )
         with fake_azure(TWELVE_SIZES) as fake:
-            fake.fail(page, when=is_machine_page(1))
+            for currency in ("USD", "GBP"):
+                fake.fail(Answer(body=page.replace("USD", currency)), when=is_machine_page(1, currency))
             fetched = fetch(settings(fake), request(tmp_path))
         assert machines(fetched)["retail_price"].to_list() == ["0.1234567890123", "0.000015"]
 
@@ -93,8 +95,7 @@ class TestReadingEveryPage:
         followed: list[str] = []
         with fake_azure(TWELVE_SIZES) as fake, httpx2.Client(transport=ToFake()) as session:
             fake.public_url = "https://prices.azure.com:443"
-            deadline = datetime.now(UTC) + timedelta(seconds=10)
-            retail = Retail(session, "https://prices.azure.com", deadline, SystemClock())
+            retail = Retail(session, "https://prices.azure.com", Deadline(10, source="azure"))
             rows = read_list(retail, Query("vm_usd", "uksouth", "USD", "armRegionName eq 'uksouth'"))
         assert rows.height == 12
         assert followed[1].startswith("https://prices.azure.com")
@@ -192,6 +193,38 @@ class TestAnswersThatAreNotWhole:
             gone = settings(fake)
         with pytest.raises(TransientSourceError, match="connection failed"):
             fetch(gone, request(tmp_path, seconds=0.3))
+
+
+class TestAListThatEndsEarly:
+    """A last page's next link is null; one that is lost in the middle looks the same."""
+
+    @pytest.mark.parametrize(
+        ("currency", "words"),
+        [
+            ("USD", "2 meters stand only in its 12 in USD, 0 only in its 10 in GBP"),
+            ("GBP", "0 meters stand only in its 10 in USD, 2 only in its 12 in GBP"),
+        ],
+    )
+    def test_a_next_link_lost_in_one_currency_is_noticed(self, tmp_path: Path, currency: str, words: str):
+        other = {"USD": "GBP", "GBP": "USD"}[currency]
+        with fake_azure(TWELVE_SIZES) as fake:
+            fake.fail(self.second_page_without_a_link(other), when=is_machine_page(2, other))
+            with pytest.raises(IntegrityError, match=f"azure region uksouth: .*{words}"):
+                fetch(settings(fake), request(tmp_path))
+
+    def second_page_without_a_link(self, currency: str) -> Answer:
+        rows = [row | {"currencyCode": currency} for row in TWELVE_SIZES[5:10]]
+        return Answer(body={"BillingCurrency": currency, "Items": rows, "NextPageLink": None, "Count": 5})
+
+    @pytest.mark.parametrize("missing", [0, 1, 2])
+    def test_a_meter_in_a_hundred_may_come_between_the_two_readings(self, missing: int):
+        pounds = pl.DataFrame({name: [f"{name} {number}" for number in range(100)] for name in METER_KEY})
+        dollars = pounds.slice(missing)
+        if missing <= 1:
+            require_same_meters(dollars, pounds, where="azure region uksouth")
+        else:
+            with pytest.raises(IntegrityError, match="2 only in its 100 in GBP"):
+                require_same_meters(dollars, pounds, where="azure region uksouth")
 
 
 class TestAnswersThatContradict:

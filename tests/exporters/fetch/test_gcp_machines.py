@@ -10,7 +10,7 @@ import pytest
 
 from exporters.core.errors import IntegrityError, TerminalSourceError
 from exporters.fetch.contract import silent
-from exporters.fetch.gcp_budget import Budget
+from exporters.fetch.deadline import Deadline
 from exporters.fetch.gcp_machines import Machines, check_machines, fetch_machines, packaged_machines
 from tests.fakes.gcp import Failure, RestServer
 
@@ -60,7 +60,8 @@ def server() -> Iterator[RestServer]:
 
 
 def read(server: RestServer) -> Machines:
-    return fetch_machines(Budget(10), endpoint=server.url, project="a-project", first_wait=0.01, progress=silent)
+    deadline = Deadline(10, source="gcp")
+    return fetch_machines(deadline, endpoint=server.url, project="a-project", first_wait=0.01, progress=silent)
 
 
 def test_every_page_of_machine_types_becomes_one_shape_a_type_and_one_offering_a_region(server):
@@ -132,13 +133,13 @@ def test_a_project_that_may_not_be_read_is_a_terminal_error_and_check_says_so(se
     )
     with pytest.raises(TerminalSourceError, match=r"Required compute\.machineTypes\.list"):
         read(server)
-    finding = check_machines(Budget(5), server.url, "a-project")
+    finding = check_machines(Deadline(5, source="gcp"), server.url, "a-project")
     assert finding.state == "failed"
     assert "Required compute.machineTypes.list" in finding.detail
 
 
 def test_check_of_a_readable_project_is_ok(server):
-    assert check_machines(Budget(5), server.url, "a-project").state == "ok"
+    assert check_machines(Deadline(5, source="gcp"), server.url, "a-project").state == "ok"
 
 
 def test_the_packaged_table_knows_every_type_it_offers_and_no_phantoms():
