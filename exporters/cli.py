@@ -14,6 +14,7 @@ from rich.markup import escape
 from exporters.core.clock import SystemClock
 from exporters.core.config_file import read_document, validate
 from exporters.core.errors import SettingsError
+from exporters.core.frames import is_illustrative
 from exporters.core.leaving import leaving_promptly
 from exporters.core.output import ListFormat, errors_explained, stderr, write_rows
 from exporters.core.progress import terminal_progress
@@ -28,6 +29,7 @@ from exporters.serving import serve_exporter
 from exporters.settings import ExporterSettings
 from exporters.store.read import CLOCK_SKEW, combine, last_snapshots
 from exporters.store.shelf import open_shelf
+from exporters.store.snapshot import FX_SOURCE
 
 app = typer.Typer(no_args_is_help=True)
 OutputOption = Annotated[ListFormat, typer.Option("--output", "-o", help="table, json or csv.")]
@@ -88,7 +90,7 @@ def fetch(
 
 
 def _refresh(refresher: Refresher, name: str | None) -> list[Outcome]:
-    if name == "fx":
+    if name == FX_SOURCE:
         return [refresher.refresh_fx()]
     if name is not None:
         return [refresher.refresh(_source_named(name))]
@@ -143,6 +145,9 @@ def prices(
     ] = None,
     capacity_type: Annotated[list[str] | None, typer.Option(help="on-demand, spot, owned …; may be repeated.")] = None,
     by: Annotated[Unit, typer.Option(help="Cheapest first by this unit.")] = Unit.INSTANCE,
+    illustrative: Annotated[
+        bool, typer.Option("--illustrative", help="Also prices that only show what a price looks like.")
+    ] = False,
     limit: Annotated[int | None, typer.Option(min=1, help="Rows to show; default: 20 in a table, else all.")] = None,
     output: OutputOption = ListFormat.TABLE,
 ) -> None:
@@ -155,7 +160,7 @@ def prices(
         live = [*last_snapshots(shelf, until=now + CLOCK_SKEW), *refresher.packaged_snapshots()]
         found = combine({snapshot.manifest.source: snapshot for snapshot in live}.values(), now=now)
         chosen = list_prices(
-            found.offers,
+            found.offers if illustrative else found.offers.filter(~is_illustrative()),
             by=by,
             provider=provider,
             region=region,
@@ -168,13 +173,15 @@ def prices(
         write_rows(machine, output, table=person)
         for manifest in found.stale:
             stderr.print(f"[yellow]left out[/] {manifest.id}: too old. Run: tuppence fetch {manifest.source}")
+        if not illustrative and (left_out := found.offers.filter(is_illustrative()).height):
+            stderr.print(f"{left_out} illustrative prices left out; --illustrative shows them.")
         if output is ListFormat.TABLE and rows.height < chosen.height:
             stderr.print(f"{rows.height} of {chosen.height} offers; --limit shows more.")
 
 
 @app.command()
 def check(
-    source: Annotated[str | None, typer.Argument(help="Default: all enabled sources.")] = None,
+    source: Annotated[str | None, typer.Argument(help="A source, or fx; default: all enabled.")] = None,
     config: ConfigOption = None,
     permissions: Annotated[
         bool, typer.Option(help="Print the least rights that the source needs, and nothing else.")
@@ -187,15 +194,15 @@ def check(
         refresher = Refresher(
             settings=settings, shelf=open_shelf(settings.store.url), clock=SystemClock(), log=Health()
         )
-        chosen = (_source_named(source),) if source else refresher.enabled()
+        chosen = refresher.enabled() if source is None else () if source == FX_SOURCE else (_source_named(source),)
         if permissions:
             for item in chosen or SOURCES:
                 typer.echo(f"# {item.name}\n{item.permissions}\n")
             return
         with TemporaryDirectory(prefix="tuppence-") as scratch:
-            findings = checks_table(chosen, refresher, scratch=Path(scratch))
+            findings = checks_table(chosen, refresher, rates=source in {None, FX_SOURCE}, scratch=Path(scratch))
     write_rows(findings, output)
-    if not chosen:
+    if source is None and not chosen:
         stderr.print(
             "No source is enabled; the packaged book serves. Enable one in the settings: sources.azure.enabled: true"
         )

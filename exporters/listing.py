@@ -65,9 +65,10 @@ def prices_table(offers: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     return offers_as_focus(offers), person
 
 
-def checks_table(chosen: Sequence[Source], refresher: Refresher, *, scratch: Path) -> pl.DataFrame:
-    """This will look at the rates, and ask each source to look at its credentials, permissions and reach."""
-    found = [("fx", finding) for finding in check_rates(refresher.settings.sources.fx, refresher.clock.now())]
+def checks_table(chosen: Sequence[Source], refresher: Refresher, *, rates: bool, scratch: Path) -> pl.DataFrame:
+    """This will ask each source to look at its credentials, permissions and reach; the rates if wanted."""
+    section = refresher.settings.sources.fx
+    found = [("fx", finding) for finding in (check_rates(section, refresher.clock.now()) if rates else ())]
     found += [(source.name, finding) for source in chosen for finding in _findings(source, refresher, scratch)]
     columns = ("source", "subject", "state", "detail", "next_step")
     rows = [(name, item.subject, item.state, item.detail, item.next_step) for name, item in found]

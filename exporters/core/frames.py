@@ -11,6 +11,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 import dataframely as dy
+import polars as pl
 
 OFFER_KEY = ("provider", "region", "zone", "instance_type", "operating_system", "capacity_type")
 """The six columns that name an offer; exactly one row each after the row rule."""
@@ -18,6 +19,14 @@ OFFER_KEY = ("provider", "region", "zone", "instance_type", "operating_system", 
 EGRESS_KEY = ("provider", "from_region", "destination", "to_region", "tier_start_gib")
 
 ZERO = Decimal(0)
+
+ILLUSTRATIVE = "illustrative"
+"""In the note of a price that shows what a price looks like, and is not one."""
+
+
+def is_illustrative() -> pl.Expr:
+    """This will tell offers and egress rates that are only illustrative."""
+    return pl.col("note").fill_null("").str.contains(ILLUSTRATIVE, literal=True)
 
 
 class OfferKey(dy.Schema):

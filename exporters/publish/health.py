@@ -20,10 +20,10 @@ from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.registry import Collector
 
 from exporters.core.clock import Clock, SystemClock
+from exporters.core.frames import is_illustrative
 from exporters.core.words import Origin
 from exporters.publish.catalogue import HEALTH, Kind, Metric
 from exporters.publish.published import Publication
-from exporters.publish.series import is_illustrative
 from exporters.store.snapshot import FX_SOURCE, Manifest
 
 

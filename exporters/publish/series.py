@@ -11,15 +11,12 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from exporters.core.frames import OFFER_KEY
+from exporters.core.frames import OFFER_KEY, is_illustrative
 from exporters.core.geography import regions as known_regions
 from exporters.core.implied_rate import implied_rates
 from exporters.core.words import CapacityType
 from exporters.publish.catalogue import PRICES, Fold, Frame, Kind, Metric
 from exporters.store.read import Prices
-
-ILLUSTRATIVE = "illustrative"
-"""In the note of a price that shows what a price looks like, and is not one."""
 
 _VALUE = "value"
 
@@ -42,11 +39,6 @@ def select_series(prices: Prices, *, regions: pl.DataFrame | None = None) -> lis
     """
     frames = _frames(prices, known_regions() if regions is None else regions)
     return [Series(metric, _rows(metric, frames[metric.frame])) for metric in PRICES]
-
-
-def is_illustrative() -> pl.Expr:
-    """This will tell offers and egress rates that are only illustrative."""
-    return pl.col("note").fill_null("").str.contains(ILLUSTRATIVE, literal=True)
 
 
 def largest_groups(

@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from exporters.core.frames import ILLUSTRATIVE
 from exporters.core.money import pence
 from exporters.core.units import HOURS_PER_MONTH
 from exporters.core.words import Origin, SplitMethod
 from recommender.advise.record import Confidence, PriceEvidence, Range
 
-ILLUSTRATIVE = "illustrative"
 _HIGH_DAYS, _LOW_DAYS = 7.0, 2.0
 _HIGH_COVERAGE = 0.95
 _ORDER = (Confidence.HIGH, Confidence.MEDIUM, Confidence.LOW)
