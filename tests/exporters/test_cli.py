@@ -84,7 +84,15 @@ def test_csv_has_one_line_an_offer(run: Callable[..., Result]) -> None:
     result = run("prices", "--instance-type", "m5.large", "--region", "eu-west-2", "-o", "csv")
     header, *rows = result.stdout.strip().splitlines()
     assert header.startswith("ProviderName,RegionId,")
-    assert len(rows) == 2
+    assert len(rows) == 1
+
+
+def test_illustrative_prices_are_listed_only_when_asked_for(run: Callable[..., Result]) -> None:
+    asked = ("prices", "--instance-type", "m5.large", "--region", "eu-west-2", "-o", "json")
+    assert [row["x_CapacityType"] for row in json.loads(run(*asked).stdout)] == ["on-demand"]
+    notes = {row["x_CapacityType"]: row["x_Note"] for row in json.loads(run(*asked, "--illustrative").stdout)}
+    assert notes == {"on-demand": None, "spot": "illustrative"}
+    assert "--illustrative shows them" in run(*asked).stderr
 
 
 def test_a_mistake_in_the_settings_is_exit_code_2_with_its_line(run: Callable[..., Result], tmp_path: Path) -> None:
