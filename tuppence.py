@@ -9,6 +9,7 @@ import typer
 
 import exporters.cli
 import recommender.cli
+import recommender.ledger_commands
 from exporters.core.config_commands import config_app
 from exporters.core.logging import LogFormat, LogLevel, configure_logging
 from exporters.settings import ExporterSettings
@@ -49,7 +50,7 @@ def common(
     configure_logging(form=log_format, level=log_level or default)
 
 
-for commands in (exporters.cli.app, recommender.cli.app):
+for commands in (exporters.cli.app, recommender.cli.app, recommender.ledger_commands.app):
     app.registered_commands.extend(commands.registered_commands)
 app.add_typer(config_app([ExporterSettings, RecommenderSettings]), name="config")
 

@@ -8,6 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Annotated
 
+import structlog
 import typer
 
 from exporters.core.clock import SystemClock, parse_utc
@@ -15,10 +16,12 @@ from exporters.core.config_file import read_document, validate
 from exporters.core.output import ListFormat, errors_explained
 from exporters.core.sections import ALL_SECTIONS
 from exporters.core.settings_file import ConfigOption, settings_path
+from recommender.advise.plan import Plan
 from recommender.demo.run import run_demo, write_company
 from recommender.explained import explained, find
 from recommender.inputs import evaluation
 from recommender.listing import write_plan
+from recommender.recorded import recorded, remembered
 from recommender.report.registry import FORMATS
 from recommender.report.view_model import report_of
 from recommender.report.week import Week
@@ -28,12 +31,24 @@ from recommender.settings import RecommenderSettings
 
 THRESHOLD_MET = 3
 
+_log = structlog.get_logger(__name__)
+
 app = typer.Typer(no_args_is_help=True)
 
 
 def load_settings(config: Path | None) -> RecommenderSettings:
     """This will read and check the recommender's half of the settings."""
     return validate(read_document(settings_path(config)), RecommenderSettings, known=ALL_SECTIONS)
+
+
+def _proposed(settings: RecommenderSettings, *, at: datetime | None, no_ledger: bool) -> Plan:
+    now = SystemClock().now()
+    if no_ledger:
+        return evaluation(settings, at=at or now)
+    made = recorded(settings, at=at or now, now=now)
+    if made.not_recorded:
+        _log.info("not_recorded_in_ledger", why=made.not_recorded)
+    return made.plan
 
 
 def _moment(text: str) -> datetime:
@@ -57,10 +72,16 @@ AtOption = Annotated[
 ]
 
 
+NoLedgerOption = Annotated[
+    bool, typer.Option("--no-ledger", help="Neither read what was decided nor write down what is proposed.")
+]
+
+
 @app.command()
 def recommend(
     config: ConfigOption = None,
     at: AtOption = None,
+    no_ledger: NoLedgerOption = False,
     fail_above: Annotated[
         float | None, typer.Option(metavar="GBP", help="Exit with 3 if more than this could be saved a month.")
     ] = None,
@@ -68,7 +89,7 @@ def recommend(
 ) -> None:
     """Say which workload should run where, what it saves a month, and what cannot be said."""
     with errors_explained():
-        plan = evaluation(load_settings(config), at=at or SystemClock().now())
+        plan = _proposed(load_settings(config), at=at, no_ledger=no_ledger)
         write_plan(report_of(plan), output)
     if fail_above is not None and plan.summary.saving_gbp_per_month > Decimal(str(fail_above)):
         raise typer.Exit(THRESHOLD_MET)
@@ -79,11 +100,13 @@ def explain(
     advice_id: Annotated[str, typer.Argument(metavar="ID", help="A recommendation's id, or how it begins.")],
     config: ConfigOption = None,
     at: AtOption = None,
+    no_ledger: NoLedgerOption = False,
     as_json: Annotated[bool, typer.Option("--json", help="The whole record.")] = False,
 ) -> None:
     """Explain one recommendation: prices, usage, thresholds, and what would change the verdict."""
     with errors_explained():
-        one = find(evaluation(load_settings(config), at=at or SystemClock().now()), advice_id)
+        moment, evaluate = at or SystemClock().now(), evaluation if no_ledger else remembered
+        one = find(evaluate(load_settings(config), at=moment), advice_id)
     sys.stdout.write(one.model_dump_json(indent=2, exclude_none=True) + "\n" if as_json else explained(one))
 
 
@@ -101,12 +124,14 @@ def report(
         list[str] | None, typer.Option("--format", help="html, md, json, csv; may be repeated; default: all.")
     ] = None,
     at: AtOption = None,
+    no_ledger: NoLedgerOption = False,
 ) -> None:
     """Write a week's report."""
     with errors_explained():
         moment = at or SystemClock().now()
         asked = week or Week.last_whole(moment)
-        plan = evaluation(load_settings(config), at=moment, window=asked.window)
+        evaluate = evaluation if no_ledger else remembered
+        plan = evaluate(load_settings(config), at=moment, window=asked.window)
         for path in write_report(report_of(plan, asked), out, names=form or [one.name for one in FORMATS]):
             typer.echo(path)
 
@@ -134,10 +159,14 @@ def demo(
         Path | None,
         typer.Option(metavar="FOLDER", help="Write only settings, policy and usage, into this folder, and leave."),
     ] = None,
+    ledger: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="The ledger that its settings name; default: a file in the folder."),
+    ] = None,
 ) -> None:
     """Show everything once, without an account: prices, a scrape, advice and the report of a made-up company."""
     with errors_explained():
         if files_only is not None:
-            write_company(files_only, seed=seed, clock=SystemClock(), say=typer.echo)
+            write_company(files_only, seed=seed, clock=SystemClock(), say=typer.echo, ledger=ledger)
             return
-        run_demo(out, seed=seed, clock=SystemClock(), say=typer.echo)
+        run_demo(out, seed=seed, clock=SystemClock(), say=typer.echo, ledger=ledger)

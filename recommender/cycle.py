@@ -17,8 +17,9 @@ from exporters.store.read import Prices
 from recommender.advise.assemble import assemble
 from recommender.advise.decision import Decision, Question
 from recommender.advise.plan import Plan
-from recommender.frames import WORKLOAD_KEY, Flow, Gain, Move, NotEnoughData, Pool, Quota, Workload
+from recommender.frames import WORKLOAD_KEY, Flow, Gain, Hold, Move, NotEnoughData, Pool, Quota, Workload
 from recommender.guard.cap import moves_left, within_cap
+from recommender.guard.decided import DECISIONS, with_decisions
 from recommender.guard.steady import BALANCE, with_balance, with_history, with_saving, worth_rules
 from recommender.place.candidates import at_current, candidates, current_places, places
 from recommender.place.capacity import free_in_pools, free_in_quotas, uses, with_capacity
@@ -53,6 +54,7 @@ def evaluate(
     usage_window: tuple[datetime, datetime],
     quotas: dy.DataFrame[Quota] | None = None,
     moves: dy.DataFrame[Move] | None = None,
+    holds: dy.DataFrame[Hold] | None = None,
     not_enough_data: dy.DataFrame[NotEnoughData] | None = None,
     min_coverage_ratio: float = 0.8,
     expires_after_hours: float = 168.0,
@@ -69,6 +71,7 @@ def evaluate(
         usage_window: first and last moment of the usage (UTC).
         quotas: limits of clusters; None: none.
         moves: recent moves, from the ledger; None: none.
+        holds: decisions that keep advice away, from the ledger; None: none.
         not_enough_data: what observe says cannot be advised; None: a cluster without workloads was not seen.
         min_coverage_ratio: share of the window below which a workload's cluster was not observed enough.
         expires_after_hours: life of a recommendation.
@@ -87,7 +90,8 @@ def evaluate(
     history = Move.create_empty() if moves is None else moves
     limits = Quota.create_empty() if quotas is None else quotas
     here = _here(question, workloads, flows, pools)
-    pairs = _judged(here, question, limits, history)
+    decided = Hold.create_empty() if holds is None else holds
+    pairs = _judged(here, question, limits, history, decided)
     moving = _moving(pairs, question, history)
     return assemble(
         question, Decision(workloads=here.workloads, fleet=here.fleet, pairs=pairs, moving=moving, lines=here.lines)
@@ -123,7 +127,13 @@ def _here(
     )
 
 
-def _judged(here: _Here, question: Question, quotas: dy.DataFrame[Quota], moves: dy.DataFrame[Move]) -> pl.DataFrame:
+def _judged(
+    here: _Here,
+    question: Question,
+    quotas: dy.DataFrame[Quota],
+    moves: dy.DataFrame[Move],
+    holds: dy.DataFrame[Hold],
+) -> pl.DataFrame:
     """Every workload that can be advised beside every place: cost, refusals by constraints, refusals by guards."""
     policy = question.policy
     sure = here.workloads.filter(pl.col("reason").is_null() & ~pl.col("is_system"))
@@ -152,11 +162,11 @@ def _judged(here: _Here, question: Question, quotas: dy.DataFrame[Quota], moves:
         observed,
     ).join(now, on="w", how="left", maintain_order="left")
     legal = judge(with_history(with_saving(limited), moves, at=question.at), CONSTRAINTS, into="refused")
-    return _guarded(legal, question)
+    return _guarded(with_decisions(legal, holds), question)
 
 
 def _guarded(legal: pl.DataFrame, question: Question) -> pl.DataFrame:
-    rules = worth_rules(question.policy.steady)
+    rules = (*DECISIONS, *worth_rules(question.policy.steady))
     worth = judge(legal, rules, into="held")
     allowed = pl.col("refused").list.len() == 0
     possible = allowed & (pl.col("held").list.len() == 0) & ~pl.col("must_move")
@@ -167,7 +177,7 @@ def _moving(pairs: pl.DataFrame, question: Question, moves: dy.DataFrame[Move]) 
     """The chosen pairs with `within_cap`."""
     allowed = pl.col("refused").list.len() == 0
     worth = pl.col("must_move") | (pl.col("held").list.len() == 0)
-    open_pairs = pairs.filter(allowed & worth)
+    open_pairs = pairs.filter(allowed & worth & pl.col("decided").is_null())
     gains = open_pairs.select(
         "w", "p", "must_move", gain_gbp_per_hour=pl.col("current_gbp_per_hour") - pl.col("ranking_gbp_per_hour")
     )

@@ -138,6 +138,19 @@ class Move(dy.Schema):
     from_pool = dy.String()
 
 
+class Hold(dy.Schema):
+    """A person's decision that keeps advice away for a time, from the ledger."""
+
+    cluster = dy.String(primary_key=True)
+    namespace = dy.String(primary_key=True)
+    workload_kind = dy.String(primary_key=True)
+    workload = dy.String(primary_key=True)
+    to_cluster = dy.String(primary_key=True, description="empty, with to_pool: to any place")
+    to_pool = dy.String(primary_key=True)
+    rule = dy.String(description="dismissed, snoozed or implemented")
+    why = dy.String()
+
+
 class Offered(dy.Schema):
     """The price that stands for one machine type at one place, chosen from the offers."""
 

@@ -15,6 +15,7 @@ from exporters.store.read import Prices, combine, last_snapshots
 from exporters.store.shelf import open_readable
 from recommender.advise.plan import Plan
 from recommender.cycle import evaluate
+from recommender.ledger.memory import Memory
 from recommender.observe import usage_file, usage_prometheus
 from recommender.observe.coverage import Window
 from recommender.observe.fleet import pools, quotas
@@ -25,13 +26,16 @@ from recommender.settings import Policy, RecommenderSettings
 USAGE_CHOICES = "Set usage.file.path or usage.prometheus.url."
 
 
-def evaluation(settings: RecommenderSettings, *, at: datetime, window: Window | None = None) -> Plan:
+def evaluation(
+    settings: RecommenderSettings, *, at: datetime, window: Window | None = None, memory: Memory | None = None
+) -> Plan:
     """This will read everything and evaluate once.
 
     Args:
         settings: checked settings.
         at: the evaluation time (UTC).
         window: the usage to read; default: the settings' hours before the last whole hour, for a file before its end.
+        memory: moves and decisions of the past; None: there were none.
 
     Raises:
         TuppenceError: an input is missing or wrong; nothing is advised from half of them.
@@ -55,6 +59,8 @@ def evaluation(settings: RecommenderSettings, *, at: datetime, window: Window | 
         at=at,
         usage_window=(period.start, period.end),
         quotas=quotas(settings.clusters),
+        moves=None if memory is None else memory.moves,
+        holds=None if memory is None else memory.holds(usage_start=period.start),
         not_enough_data=seen.not_enough_data,
         min_coverage_ratio=settings.usage.min_coverage_ratio,
         expires_after_hours=settings.recommend.expires_after_hours,

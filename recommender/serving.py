@@ -13,8 +13,8 @@ from exporters.core.clock import Clock, SystemClock
 from exporters.core.errors import TuppenceError
 from exporters.core.output import stderr
 from exporters.core.web.serving import Address, serve
-from recommender.inputs import evaluation
 from recommender.jobs import Scheduler, next_run, scheduler_for
+from recommender.recorded import recorded
 from recommender.serve.app import Recommender, create_app
 from recommender.serve.last_plan import LastPlan
 from recommender.settings import RecommenderSettings
@@ -67,7 +67,7 @@ class RecommenderService:
     def _evaluate(self) -> None:
         at, started = self._clock.now(), time.monotonic()
         try:
-            plan = evaluation(self._settings, at=at)
+            made = recorded(self._settings, at=at, now=at)
         except Exception as error:  # noqa: BLE001 - whatever it was, it must show on the page and in the metrics
             seconds = time.monotonic() - started
             self._last.failed(error, at=self._clock.now(), duration_seconds=seconds)
@@ -76,8 +76,10 @@ class RecommenderService:
             )
             return
         seconds = time.monotonic() - started
-        self._last.succeeded(plan, at=self._clock.now(), duration_seconds=seconds)
-        _log.info("evaluated", recommendations=len(plan.recommendations), seconds=round(seconds, 3))
+        self._last.succeeded(made.plan, at=self._clock.now(), duration_seconds=seconds)
+        if made.not_recorded:
+            _log.warning("not_recorded_in_ledger", why=made.not_recorded)
+        _log.info("evaluated", recommendations=len(made.plan.recommendations), seconds=round(seconds, 3))
 
     def reload(self) -> None:
         """This will read the settings again and evaluate by them; wrong ones change nothing.

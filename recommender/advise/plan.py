@@ -146,7 +146,9 @@ class Breach(WorkloadName):
     rule: str
     why: str
     legal_basis: str | None = None
-    recommendation_id: str | None = Field(default=None, description="Absent: no legal place has room and a price.")
+    recommendation_id: str | None = Field(
+        default=None, description="Absent: no legal place has room and a price, or somebody decided against it."
+    )
 
 
 class PriceWarning(Part):

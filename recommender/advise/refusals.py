@@ -15,6 +15,7 @@ from exporters.core.money import pence
 from exporters.core.units import HOURS_PER_MONTH
 from recommender.advise.plan import RuleCount, WorkloadRefusal
 from recommender.advise.record import Refusal, WorkloadName
+from recommender.guard.decided import DECISIONS
 from recommender.guard.steady import BALANCE, worth_rules
 from recommender.place.constraints import CONSTRAINTS, gpu_model, price_known
 from recommender.place.rule import reasons
@@ -101,7 +102,7 @@ def _by_guards(planned: pl.DataFrame, moving: pl.DataFrame, steady: Steady) -> I
         _WEEKLY_CAP: f"{steady.max_moves_per_week} moves a week are advised at most, and others save more",
         _TAKEN: "the room there goes to workloads that save more by it",
     }
-    explained = reasons(best, (*worth_rules(steady), BALANCE), rule="rule").with_columns(
+    explained = reasons(best, (*DECISIONS, *worth_rules(steady), BALANCE), rule="rule").with_columns(
         why=pl.coalesce("why", pl.col("rule").replace_strict(texts, default=None, return_dtype=pl.String))
     )
     return [(row["w"], _refusal(row, stage="guard")) for row in explained.iter_rows(named=True)]

@@ -14,8 +14,9 @@ from exporters.core.sections import ALL_SECTIONS
 from recommender.demo.exporter_process import running_exporter, scraped
 from recommender.demo.prices import cheapest_gpus, cheapest_vcpus, internet_egress
 from recommender.demo.write import write_demo
-from recommender.inputs import evaluation, prices_at
+from recommender.inputs import prices_at
 from recommender.listing import write_plan
+from recommender.recorded import recorded
 from recommender.report.json import render as as_json
 from recommender.report.view_model import report_of
 from recommender.report.week import Week
@@ -26,7 +27,7 @@ SOURCE = "onprem"
 """The one source that the demonstration asks; the others are packaged."""
 
 
-def run_demo(folder: Path, *, seed: int, clock: Clock, say: Callable[[str], None]) -> None:
+def run_demo(folder: Path, *, seed: int, clock: Clock, say: Callable[[str], None], ledger: str | None = None) -> None:
     """This will run the demonstration and print what it finds.
 
     The usage is of the last whole week, the prices are the exporter's at the time.
@@ -37,12 +38,13 @@ def run_demo(folder: Path, *, seed: int, clock: Clock, say: Callable[[str], None
         seed: of the usage.
         clock: the time.
         say: prints a line.
+        ledger: the URL of its ledger; None: a file in the folder.
 
     Raises:
         TuppenceError: a part did not work; nothing is made up in its stead.
     """
     week = Week.last_whole(clock.now())
-    path = write_company(folder, seed=seed, clock=clock, say=say)
+    path = write_company(folder, seed=seed, clock=clock, say=say, ledger=ledger)
     log = folder / "exporter.log"
     with running_exporter(path, log=log) as url:
         body = scraped(url, source=SOURCE, log=log)
@@ -51,20 +53,22 @@ def run_demo(folder: Path, *, seed: int, clock: Clock, say: Callable[[str], None
     settings = validate(read_document(path), RecommenderSettings, known=ALL_SECTIONS)
     at = clock.now()
     _show_prices(settings, at, say)
-    report = report_of(evaluation(settings, at=at, window=week.window), week)
+    report = report_of(recorded(settings, at=at, now=at, window=week.window).plan, week)
     write_plan(report, ListFormat.TABLE)
     _write(folder / "recommendations.json", as_json(report))
     written = write_report(report, folder, names=["html", "md"], stem="report")
     say(f"\nOpen {written[0]}. To go on: tuppence recommend --config {path}")
 
 
-def write_company(folder: Path, *, seed: int, clock: Clock, say: Callable[[str], None]) -> Path:
+def write_company(
+    folder: Path, *, seed: int, clock: Clock, say: Callable[[str], None], ledger: str | None = None
+) -> Path:
     """This will write the files of the made-up company, usage of the last whole week, and return its settings' path.
 
     Raises:
         StoreError: the folder cannot be written.
     """
-    path = write_demo(folder, until=Week.last_whole(clock.now()).window.end, seed=seed)
+    path = write_demo(folder, until=Week.last_whole(clock.now()).window.end, seed=seed, ledger=ledger)
     say(f"A made-up company: five clusters and a week of usage, in {folder}/.")
     return path
 

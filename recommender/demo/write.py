@@ -15,18 +15,21 @@ from recommender.demo.usage import week_of_usage
 from recommender.settings import RecommenderSettings
 
 FOLDER = "@FOLDER@"
+LEDGER = "@LEDGER@"
+LEDGER_FILE = "ledger.sqlite"
 SETTINGS_FILE = "tuppence.yaml"
 POLICY_FILE = "policy.yaml"
 USAGE_FILE = "usage.parquet"
 
 
-def write_demo(folder: Path, *, until: datetime, seed: int) -> Path:
+def write_demo(folder: Path, *, until: datetime, seed: int, ledger: str | None = None) -> Path:
     """This will write tuppence.yaml, policy.yaml and usage.parquet, and return the path of the settings.
 
     Args:
         folder: made if it is not there; the settings name it by its absolute path.
         until: the end of the week of usage, in UTC; cut down to the hour.
         seed: of the usage; the same seed and hour give the same files.
+        ledger: the URL of the ledger in the settings; None: a file in the folder.
 
     Raises:
         SettingsError: `until` has no offset.
@@ -37,7 +40,8 @@ def write_demo(folder: Path, *, until: datetime, seed: int) -> Path:
             "the end of the week has no time zone", where="the demonstration", next_step="Give a time in UTC."
         )
     hour = until.replace(minute=0, second=0, microsecond=0)
-    settings = _settings_text(folder.resolve())
+    whole = folder.resolve()
+    settings = _settings_text(folder=str(whole), ledger=ledger or str(whole / LEDGER_FILE))
     document = parse_document(settings, source=SETTINGS_FILE, environment=os.environ)
     clusters = validate(document, RecommenderSettings, known=ALL_SECTIONS).clusters
     usage = week_of_usage(clusters, until=hour.astimezone(UTC), seed=seed)
@@ -55,10 +59,13 @@ def write_demo(folder: Path, *, until: datetime, seed: int) -> Path:
     return folder / SETTINGS_FILE
 
 
-def _settings_text(folder: Path) -> str:
-    """The folder stands inside double quotes, in a file where ${…} is a variable."""
-    quoted = json.dumps(str(folder), ensure_ascii=False)[1:-1].replace("$", "$$")
-    return _packaged(SETTINGS_FILE).replace(FOLDER, quoted)
+def _settings_text(*, folder: str, ledger: str) -> str:
+    return _packaged(SETTINGS_FILE).replace(FOLDER, _quoted(folder)).replace(LEDGER, _quoted(ledger))
+
+
+def _quoted(text: str) -> str:
+    """It stands inside double quotes, in a file where ${…} is a variable."""
+    return json.dumps(text, ensure_ascii=False)[1:-1].replace("$", "$$")
 
 
 def _packaged(name: str) -> str:

@@ -6,7 +6,7 @@ again with what is there now. Nothing is updated and nothing is deleted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
 
@@ -49,16 +49,17 @@ class Reader:
             found.setdefault(row["recommendation_id"], []).append(_event(row))
         return {one: tuple(events) for one, events in found.items()}
 
-    def documents(self, events: Collection[Event]) -> dict[str, str]:
-        """This will return the documents of some events by recommendation; give one event each."""
+    def documents(self, events: Iterable[Event]) -> dict[tuple[str, int], str]:
+        """This will return the documents of some events by recommendation and sequence; one without has none."""
         if self._connection is None:
             return {}
         keys = [(one.recommendation_id, one.sequence) for one in events]
-        found: dict[str, str] = {}
+        columns = (EVENTS.c.recommendation_id, EVENTS.c.sequence)
+        found: dict[tuple[str, int], str] = {}
         for start in range(0, len(keys), _AT_ONCE):
-            wanted = tuple_(EVENTS.c.recommendation_id, EVENTS.c.sequence).in_(keys[start : start + _AT_ONCE])
-            rows = self._connection.execute(select(EVENTS.c.recommendation_id, EVENTS.c.document).where(wanted))
-            found.update((identifier, document) for identifier, document in rows if document is not None)
+            wanted = tuple_(*columns).in_(keys[start : start + _AT_ONCE])
+            rows = self._connection.execute(select(*columns, EVENTS.c.document).where(wanted))
+            found.update(((one, sequence), text) for one, sequence, text in rows if text is not None)
         return found
 
 

@@ -41,6 +41,9 @@ RULES = {
     "undo": "No move back",
     "balance": "Saving worth the disruption",
     "max_moves_per_week": "Moves per week",
+    "dismissed": "Dismissed",
+    "snoozed": "Snoozed",
+    "implemented": "Carried out already",
 }
 """The rules of place and guard in words; a rule without words stands under its id."""
 NOBODY = "nobody named"

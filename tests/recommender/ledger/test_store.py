@@ -56,7 +56,7 @@ def test_events_come_back_as_they_were_written(ledger: Ledger) -> None:
     ledger.add(lambda _: told)
     with ledger.reading() as reader:
         events = reader.histories()["abc123"]
-        assert reader.documents(events[:1]) == {"abc123": '{"title": "£ naïve 🚀"}'}
+        assert reader.documents(events[:1]) == {("abc123", 1): '{"title": "£ naïve 🚀"}'}
         assert reader.documents(events[1:2]) == {}
     assert [one.until for one in events] == [None, summer, None, None]
     assert [one.happened_at for one in events] == [None, None, None, NOON + timedelta(microseconds=1)]

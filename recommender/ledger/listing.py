@@ -1,0 +1,123 @@
+"""The ledger as rows: where each recommendation stands, for tables and for machines."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import datetime
+
+import polars as pl
+
+from exporters.core.money import pounds
+from exporters.core.units import HOURS_PER_MONTH
+from recommender.advise.record import Recommendation, State
+from recommender.ledger.memory import standings_at
+from recommender.ledger.standing import Standing
+from recommender.ledger.store import Reader
+
+_TIME = pl.Datetime("us", "UTC")
+_SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
+    "recommendation_id": pl.String,
+    "state": pl.String,
+    "since": _TIME,
+    "author": pl.String,
+    "reason": pl.String,
+    "until": _TIME,
+    "kind": pl.String,
+    "title": pl.String,
+    "owner": pl.String,
+    "cluster": pl.String,
+    "namespace": pl.String,
+    "workload_kind": pl.String,
+    "workload": pl.String,
+    "to_cluster": pl.String,
+    "to_pool": pl.String,
+    "saving_gbp_per_month": pl.Float64,
+    "cost_delta_gbp_per_hour": pl.Float64,
+    "proposed_at": _TIME,
+    "expires_at": _TIME,
+    "implemented_at": _TIME,
+    "successor_id": pl.String,
+}
+
+
+def listed(reader: Reader, *, at: datetime, states: Collection[State], only: str | None = None) -> pl.DataFrame:
+    """This will return one row a recommendation, the greatest saving first, figures as last written down.
+
+    Args:
+        reader: of the ledger.
+        at: the moment; states that time alone changes are those of then.
+        states: the wanted ones.
+        only: a recommendation's id; None: all.
+    """
+    found = [
+        now
+        for now in standings_at(reader.histories(), at=at).values()
+        if now.state in states and only in {None, now.recommendation_id}
+    ]
+    texts = reader.documents(one.proposal for one in found)
+    rows = [
+        _row(one, Recommendation.model_validate_json(texts[one.recommendation_id, one.proposal.sequence]))
+        for one in found
+    ]
+    frame = pl.DataFrame(rows, schema=_SCHEMA)
+    return frame.sort("saving_gbp_per_month", "recommendation_id", descending=[True, False], nulls_last=True)
+
+
+def people_read(rows: pl.DataFrame) -> pl.DataFrame:
+    """This will return what a person reads of the rows of `listed`."""
+    return pl.DataFrame(
+        [
+            {
+                "id": row["recommendation_id"],
+                "state": f"{row['state']}{_until(row['until'])}",
+                "by": f"{row['author']}, {row['since']:%-d %B %Y}",
+                "advice": row["title"],
+                "owner": row["owner"] or "",
+                "a month": _money(row["saving_gbp_per_month"], row["cost_delta_gbp_per_hour"]),
+                "why": " ".join(filter(None, (row["reason"], _successor(row["successor_id"])))),
+            }
+            for row in rows.iter_rows(named=True)
+        ]
+    )
+
+
+def _row(now: Standing, advice: Recommendation) -> dict[str, object]:
+    target = advice.target
+    return {
+        "recommendation_id": now.recommendation_id,
+        "state": now.state.value,
+        "since": now.since,
+        "author": now.author,
+        "reason": now.reason,
+        "until": now.until,
+        "kind": advice.kind.value,
+        "title": advice.title,
+        "owner": target.owner,
+        "cluster": target.cluster,
+        "namespace": target.namespace,
+        "workload_kind": target.workload_kind,
+        "workload": target.workload,
+        "to_cluster": advice.recommended.cluster,
+        "to_pool": advice.recommended.pool,
+        "saving_gbp_per_month": None if advice.monthly is None else float(advice.monthly.saving.p50),
+        "cost_delta_gbp_per_hour": advice.cost_delta_gbp_per_hour,
+        "proposed_at": now.opened_at,
+        "expires_at": now.proposal.expires_at,
+        "implemented_at": now.implemented_at,
+        "successor_id": now.successor_id,
+    }
+
+
+def _until(until: datetime | None) -> str:
+    return "" if until is None else f" until {until:%-d %B %Y}"
+
+
+def _successor(identifier: str | None) -> str:
+    return "" if identifier is None else f"({identifier})"
+
+
+def _money(saving: float | None, delta_gbp_per_hour: float | None) -> str:
+    if saving is not None:
+        return f"saves {pounds(saving)}"
+    month = (delta_gbp_per_hour or 0.0) * HOURS_PER_MONTH
+    return f"costs {pounds(abs(month))} {'less' if month < 0 else 'more'}"

@@ -1,0 +1,130 @@
+"""A new plan meets the ledger: what is proposed, what has gone, and which state each piece of advice is shown in. Pure.
+
+Advice is written down once for as long as it stands. Figures that changed are written again with their prices, once a
+day (UTC) at most, and advice is renewed when half of its life is over. Advice that went is superseded by what the same
+workload is advised now, or has expired; where nothing can be said of the workload, and where somebody has accepted it,
+it stays until its time is over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from recommender.advise.plan import Plan
+from recommender.advise.record import Recommendation, State
+from recommender.ledger.events import TUPPENCE, Event, EventKind
+from recommender.ledger.memory import standings_at
+from recommender.ledger.standing import Standing
+from recommender.ledger.store import Histories
+from recommender.observe.coverage import Reason
+
+_EVALUATED = {EventKind.PROPOSED, EventKind.EXPIRED, EventKind.SUPERSEDED}
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """What a plan and a ledger make together.
+
+    Args:
+        plan: the plan, every recommendation with its state and the time at which it was first proposed.
+        events: what the ledger is to remember.
+    """
+
+    plan: Plan
+    events: tuple[Event, ...]
+
+
+def merge(plan: Plan, histories: Histories, *, at: datetime) -> Merged:
+    """This will merge a plan of the moment `at` with what had happened by then."""
+    standings = standings_at(histories, at=at)
+    shown = tuple(_shown(one, standings.get(one.id), at) for one in plan.recommendations)
+    events = [
+        *(event for one in shown for event in _proposal(one, standings.get(one.id), at)),
+        *_gone(plan, standings, at),
+    ]
+    overtaken = {one for one, told in histories.items() if told[-1].at > at}
+    return Merged(
+        plan=plan.model_copy(update={"recommendations": shown}),
+        events=tuple(event for event in events if event.recommendation_id not in overtaken),
+    )
+
+
+def last_evaluated(histories: Histories) -> datetime | None:
+    """This will return the time of the newest evaluation that left a trace; None: there is none."""
+    times = (
+        event.at
+        for events in histories.values()
+        for event in events
+        if event.author == TUPPENCE and event.kind in _EVALUATED
+    )
+    return max(times, default=None)
+
+
+def _shown(one: Recommendation, now: Standing | None, at: datetime) -> Recommendation:
+    if now is None or _begins_anew(now):
+        return one.model_copy(update={"state": State.OPEN, "proposed_at": at})
+    return one.model_copy(update={"state": now.state, "proposed_at": now.opened_at})
+
+
+def _begins_anew(now: Standing) -> bool:
+    return not now.is_live and now.state not in {State.DISMISSED, State.SNOOZED}
+
+
+def _proposal(one: Recommendation, now: Standing | None, at: datetime) -> Iterator[Event]:
+    if now is not None and not _begins_anew(now) and not (now.is_live and _is_due(one, now.proposal, at)):
+        return
+    yield Event(
+        recommendation_id=one.id,
+        sequence=1 if now is None else now.last.sequence + 1,
+        kind=EventKind.PROPOSED,
+        at=at,
+        author=TUPPENCE,
+        etag=one.etag,
+        expires_at=one.expires_at,
+        xor_group=one.xor_group,
+        document=one.model_dump_json(exclude_none=True),
+    )
+
+
+def _is_due(one: Recommendation, last: Event, at: datetime) -> bool:
+    """Whether advice that stands is written down again."""
+    assert last.expires_at is not None, "a proposal says how long it stands"
+    changed = one.etag != last.etag and at.astimezone(UTC).date() != last.at.astimezone(UTC).date()
+    return changed or at - last.at >= (last.expires_at - last.at) / 2
+
+
+def _gone(plan: Plan, standings: Mapping[str, Standing], at: datetime) -> Iterator[Event]:
+    """What stands in the ledger and is advised no more."""
+    advised = {one.xor_group: one.id for one in plan.recommendations}
+    unsaid = _unsaid(plan)
+    for identifier, now in standings.items():
+        group = now.proposal.xor_group or ""
+        successor = advised.get(group)
+        if not now.is_live or successor == identifier:
+            continue
+        if successor is not None:
+            yield _end(now, EventKind.SUPERSEDED, at, reason="the workload is advised elsewhere", successor=successor)
+        elif now.state is State.OPEN and not unsaid(group):
+            yield _end(now, EventKind.EXPIRED, at, reason="it is no longer advised")
+
+
+def _unsaid(plan: Plan) -> Callable[[str], bool]:
+    """Whether nothing can be said of the workload of a group, which is named by its key."""
+    rows = [one for one in plan.not_enough_data if one.reason != Reason.VANISHED]
+    workloads = {f"{one.cluster}/{one.namespace}/{one.workload_kind}/{one.workload}" for one in rows if one.workload}
+    clusters = tuple(f"{one.cluster}/" for one in rows if not one.workload)
+    return lambda group: group in workloads or group.startswith(clusters)
+
+
+def _end(now: Standing, kind: EventKind, at: datetime, *, reason: str, successor: str | None = None) -> Event:
+    return Event(
+        recommendation_id=now.recommendation_id,
+        sequence=now.last.sequence + 1,
+        kind=kind,
+        at=at,
+        author=TUPPENCE,
+        reason=reason,
+        successor_id=successor,
+    )

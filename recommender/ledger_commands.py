@@ -1,0 +1,141 @@
+"""The ledger's commands: list, accept, dismiss, snooze, implemented, reopen. Arguments in, one call each, rows out."""
+
+# ruff: noqa: FBT002, PLR0917 - typer reads options from arguments
+
+from __future__ import annotations
+
+import getpass
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from exporters.core.clock import SystemClock, parse_utc
+from exporters.core.output import ListFormat, errors_explained, stderr, write_rows
+from exporters.core.settings_file import ConfigOption
+from recommender.advise.record import State
+from recommender.cli import OutputOption, load_settings
+from recommender.ledger.decide import Decision, decide
+from recommender.ledger.events import EventKind
+from recommender.ledger.listing import listed, people_read
+from recommender.ledger.store import Ledger
+
+app = typer.Typer(no_args_is_help=True)
+
+
+def _moment(text: str) -> datetime:
+    try:
+        return parse_utc(text)
+    except ValueError as error:
+        raise typer.BadParameter(f"{text!r} is not a day or an ISO 8601 time, such as 2026-12-24") from error
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return ""
+
+
+IdArgument = Annotated[str, typer.Argument(metavar="ID", help="A recommendation's id, or how it begins.")]
+AuthorOption = Annotated[str, typer.Option(default_factory=_user, help="Who decides; default: $USER.")]
+ReasonOption = Annotated[str, typer.Option(help="Why, in a sentence.")]
+UntilOption = typer.Option("--until", parser=_moment, metavar="TIME", help="A day or an ISO 8601 time in UTC.")
+
+
+@app.command("list")
+def list_recommendations(
+    state: Annotated[
+        list[State] | None, typer.Option(help="May be repeated; default: open and accepted; see also --all.")
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="All states.")] = False,
+    config: ConfigOption = None,
+    output: OutputOption = ListFormat.TABLE,
+) -> None:
+    """List recommendations of the ledger with their states."""
+    wanted = set(State) if everything else set(state or (State.OPEN, State.ACCEPTED))
+    with errors_explained():
+        ledger = Ledger.at(load_settings(config).ledger)
+        with ledger.reading() as reader:
+            rows = listed(reader, at=SystemClock().now(), states=wanted)
+        if rows.is_empty() and output is ListFormat.TABLE:
+            named = ", ".join(sorted(one.value for one in wanted))
+            stderr.print(f"Nothing in the {ledger.where} is {named}.", markup=False, soft_wrap=True)
+            return
+        write_rows(rows, output, table=people_read(rows), title="Recommendations")
+
+
+@app.command()
+def accept(
+    advice_id: IdArgument,
+    author: AuthorOption,
+    reason: ReasonOption = "",
+    config: ConfigOption = None,
+    output: OutputOption = ListFormat.TABLE,
+) -> None:
+    """Accept a recommendation: somebody will carry it out."""
+    _decide(advice_id, Decision(EventKind.ACCEPTED, author, reason), config, output)
+
+
+@app.command()
+def dismiss(
+    advice_id: IdArgument,
+    reason: Annotated[str, typer.Option(help="Why; it stands beside the refused place in later plans.")],
+    author: AuthorOption,
+    until: Annotated[datetime | None, UntilOption] = None,
+    config: ConfigOption = None,
+    output: OutputOption = ListFormat.TABLE,
+) -> None:
+    """Dismiss a recommendation: this workload is not advised to that place again, for good or until a time."""
+    _decide(advice_id, Decision(EventKind.DISMISSED, author, reason, until=until), config, output)
+
+
+@app.command()
+def snooze(
+    advice_id: IdArgument,
+    until: Annotated[datetime, UntilOption],
+    author: AuthorOption,
+    reason: ReasonOption = "",
+    config: ConfigOption = None,
+    output: OutputOption = ListFormat.TABLE,
+) -> None:
+    """Snooze a recommendation: its workload is left alone until a time."""
+    _decide(advice_id, Decision(EventKind.SNOOZED, author, reason, until=until), config, output)
+
+
+@app.command()
+def implemented(
+    advice_id: IdArgument,
+    author: AuthorOption,
+    at: Annotated[
+        datetime | None,
+        typer.Option("--at", parser=_moment, metavar="TIME", help="When the move was made; default: now."),
+    ] = None,
+    reason: ReasonOption = "",
+    config: ConfigOption = None,
+    output: OutputOption = ListFormat.TABLE,
+) -> None:
+    """Say that a recommendation was carried out; its saving is verified after 14 days of usage."""
+    _decide(advice_id, Decision(EventKind.IMPLEMENTED, author, reason, happened_at=at), config, output)
+
+
+@app.command()
+def reopen(
+    advice_id: IdArgument,
+    author: AuthorOption,
+    reason: ReasonOption = "",
+    config: ConfigOption = None,
+    output: OutputOption = ListFormat.TABLE,
+) -> None:
+    """Reopen a recommendation that was accepted, dismissed, snoozed, or said to be carried out by mistake."""
+    _decide(advice_id, Decision(EventKind.REOPENED, author, reason), config, output)
+
+
+def _decide(advice_id: str, decision: Decision, config: Path | None, output: ListFormat) -> None:
+    with errors_explained():
+        ledger, now = Ledger.at(load_settings(config).ledger), SystemClock().now()
+        after = decide(ledger, advice_id, decision, at=now)
+        with ledger.reading() as reader:
+            rows = listed(reader, at=max(now, after.last.at), states=set(State), only=after.recommendation_id)
+        write_rows(rows, output, table=people_read(rows))
