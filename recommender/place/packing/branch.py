@@ -16,10 +16,10 @@ import numpy as np
 
 from recommender.place.packing.columns import ColumnPool
 from recommender.place.packing.dive import dive
-from recommender.place.packing.draft import Draft, draft_of, greedy
+from recommender.place.packing.draft import Draft, draft_of, greedy, left_by_item
 from recommender.place.packing.generate import Generated, generate
 from recommender.place.packing.improve import improved
-from recommender.place.packing.items import Bools, Model, Rows
+from recommender.place.packing.items import Bools, Ints, Model, Rows
 from recommender.place.packing.knapsack import Floats, Knapsack
 from recommender.place.packing.master import Master
 from recommender.place.packing.problem import Effort
@@ -34,6 +34,7 @@ class Searched:
 
     Args:
         draft: the best plan; None where limits leave no room for every pod.
+        left_out: pods of each item that have no room, where there is no plan.
         bound: certified, £/h.
         duals: of the limits, at the first linear programme.
         branches: solved.
@@ -41,6 +42,7 @@ class Searched:
     """
 
     draft: Draft | None
+    left_out: Ints
     bound: float
     duals: Floats
     branches: int
@@ -58,15 +60,23 @@ class Search:
         self._pool.start()
         self._sets = _offer_sets(model)
         self._best: Draft | None = None
+        self._left = model.demand
         self._branches = 0
         self._rounds = 0
 
     def run(self) -> Searched:
         """This will search until the gap is closed or the effort is spent."""
         root = self._solve(())
-        self._take(greedy(self._model, self._pool.columns, root.solved.cover))
-        self._dive(root)
+        plan, self._left = greedy(self._model, self._pool.columns, root.solved.cover)
+        self._take(None if self._left.any() else plan)
+        self._take(dive(self._model, self._pool, self._knapsack, root.solved.cover, root.solved.nodes))
         self._take_integer()
+        if self._best is None and root.solved.left_out:
+            return self._searched(root, root.bound)
+        return self._searched(root, self._branch(root))
+
+    def _branch(self, root: Generated) -> float:
+        """Split branches until none is open or the effort is spent; the bound that then holds."""
         open_branches: list[tuple[float, int, Generated, tuple[Rows, ...]]] = [(root.bound, 0, root, ())]
         closed = math.inf
         while open_branches and self._branches < self._effort.branches:
@@ -87,10 +97,18 @@ class Search:
                     self._take_integer()
         if self._branches > 1:
             self._take_integer()
-        bound = min([closed, *(entry[0] for entry in open_branches)])
+        return min([closed, *(entry[0] for entry in open_branches)])
+
+    def _searched(self, root: Generated, bound: float) -> Searched:
         cost = math.inf if self._best is None else self._best.cost
-        duals = root.solved.bounds
-        return Searched(self._best, min(bound, cost), duals, self._branches, self._rounds)
+        return Searched(
+            draft=self._best,
+            left_out=left_by_item(self._model, self._left),
+            bound=min(bound, cost),
+            duals=root.solved.bounds,
+            branches=self._branches,
+            rounds=self._rounds,
+        )
 
     def _solve(self, rows: tuple[Rows, ...]) -> Generated:
         every = (*self._model.limits, *rows)
@@ -121,15 +139,14 @@ class Search:
         if self._best is None or better.cost < self._best.cost:
             self._best = better
 
-    def _dive(self, generated: Generated) -> None:
-        solved = generated.solved
-        self._take(dive(self._model, self._pool, self._knapsack, (solved.cover, solved.nodes)))
-
     def _take_integer(self) -> None:
         """Solve the integer programme over the columns found, and take the plan if it is better."""
         master = Master(self._model, self._pool, self._model.limits)
         chosen = master.solve_integer(nodes=self._effort.integer_nodes, gap_ratio=self._effort.gap_ratio / 2)
-        if chosen is None or chosen.left_out:
+        if chosen is None:
+            return
+        if any(chosen.left_out):
+            self._left = np.array(chosen.left_out, dtype=np.int64)
             return
         nodes = [(self._pool.columns[number], count) for number, count in chosen.nodes]
         self._take(draft_of(self._model, nodes, tuple(home for home in chosen.homes if home is not None)))

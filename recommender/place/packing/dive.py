@@ -22,21 +22,18 @@ _ROUNDS = 8
 _WHOLE = 1e-6
 
 
-def dive(
-    model: Model, pool: ColumnPool, knapsack: Knapsack, solution: tuple[Floats, Floats], rows: tuple[Rows, ...] = ()
-) -> Draft | None:
+def dive(model: Model, pool: ColumnPool, knapsack: Knapsack, cover: Floats, nodes: Floats) -> Draft | None:
     """This will make a plan; None where the limits stop it before every pod has a node.
 
     Args:
         model: the question.
         pool: the columns; grows.
         knapsack: packs one node.
-        solution: dual prices of the cover rows and nodes of each column, of the linear programme to start from.
-        rows: branching rows to keep to while diving.
+        cover: dual prices of the cover rows in the linear programme to start from.
+        nodes: nodes of each column in it.
     """
-    cover, nodes = solution
     homes = cheapest_homes(model, cover)
-    left = _settled(model, open_demand(model, homes), (*model.limits, *rows))
+    left = _settled(model, open_demand(model, homes), model.limits)
     taken: list[tuple[Column, int]] = []
     while True:
         best = _most_wanted(left, pool, nodes)
@@ -88,8 +85,15 @@ def _without(left: Model, column: Column, times: int) -> Model:
 
 
 def _settled(model: Model, demand: Ints, limits: tuple[Rows, ...]) -> Model:
-    """The question for the pods left, each gang at its home."""
+    """The question for the pods left, each gang at its home, without offers that the limits no longer allow."""
     wanted = np.append(demand, 0)[model.row_of]
+    for row in limits:
+        wanted[np.array(row.weights) > row.bound + _WHOLE] = 0
     return replace(
-        model, demand=demand, counts=wanted.max(axis=0, initial=0), usable=wanted > 0, gangs=(), limits=limits
+        model,
+        demand=demand,
+        counts=np.append(demand, 0)[model.row_of].max(axis=0, initial=0),
+        usable=wanted > 0,
+        gangs=(),
+        limits=limits,
     )

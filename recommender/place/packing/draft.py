@@ -39,13 +39,16 @@ def draft_of(model: Model, nodes: list[tuple[Column, int]], homes: tuple[int, ..
     return Draft(tuple(kept), homes, cost)
 
 
-def greedy(model: Model, columns: list[Column], cover: Floats) -> Draft | None:
-    """This will make a plan of the columns given; None where limits keep it from placing every pod.
+def greedy(model: Model, columns: list[Column], cover: Floats) -> tuple[Draft, Ints]:
+    """This will make a plan of the columns given.
 
     Args:
         model: the question.
         columns: to choose from.
         cover: dual price of each cover row.
+
+    Returns:
+        The plan, and for each cover row the pods for which the limits leave no room.
     """
     homes = cheapest_homes(model, cover)
     left = open_demand(model, homes)
@@ -64,12 +67,12 @@ def greedy(model: Model, columns: list[Column], cover: Floats) -> Draft | None:
             if ratio > best_ratio * (1 + _ROUNDING):
                 best, best_ratio = (column, rows, held), ratio
         if best is None:
-            return None
+            break
         column, rows, held = best
         left[rows] = np.maximum(left[rows] - held, 0)
         room = room - weights[:, column.offer]
         taken[column] = taken.get(column, 0) + 1
-    return draft_of(model, list(taken.items()), homes)
+    return draft_of(model, list(taken.items()), homes), left
 
 
 def open_demand(model: Model, homes: tuple[int, ...]) -> Ints:
@@ -80,6 +83,15 @@ def open_demand(model: Model, homes: tuple[int, ...]) -> Ints:
             if number != home:
                 left[list(rows)] = 0
     return left
+
+
+def left_by_item(model: Model, left: Ints) -> Ints:
+    """This will turn pods without room, by cover row, into pods to leave out, by item; a gang only as a whole."""
+    rows = [sorted(set(model.row_of[:, item].tolist()) - {-1}) for item in range(len(model.counts))]
+    counts = np.array([int(left[one].max(initial=0)) for one in rows], dtype=np.int64)
+    broken = {model.gang_of[item] for item in np.flatnonzero(counts).tolist()} - {-1}
+    whole = np.array([gang in broken for gang in model.gang_of], dtype=bool)
+    return np.where(whole, model.counts, counts)
 
 
 def cheapest_homes(model: Model, cover: Floats) -> tuple[int, ...]:

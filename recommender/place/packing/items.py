@@ -1,7 +1,7 @@
 """Pods that are alike become one item with a count; offers that another offer beats are left out.
 
-Needs and capacities become whole numbers (thousandths of a vCPU and of a GPU, KiB of memory): needs are rounded up and
-capacities down by less than one unit, so that what fits here fits on the node.
+Needs and capacities become whole numbers (millionths of a vCPU and of a GPU, bytes of memory), which is finer than
+Kubernetes counts, so that sums have no rounding errors and a pod that fills a node exactly fits.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from recommender.place.packing.problem import Limit, NodeOffer, Pod, Unplaced
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
-_UNITS = (1_000, 1_048_576, 1_000)
+_UNITS = (1_000_000, 2**30, 1_000_000)
 _ROUNDING = 1e-3
 
 
@@ -52,6 +52,7 @@ class Model:
         row_of: the cover row that an item fills on a node of an offer (offers × items); -1 where not usable.
         demand: pods that each cover row asks for.
         gangs: for each gang, for each cluster it fits in, its cover rows.
+        gang_of: the number of each item's gang; -1 without.
         limits: the limits, in the order of their ids.
     """
 
@@ -66,6 +67,7 @@ class Model:
     row_of: Ints
     demand: Ints
     gangs: tuple[tuple[tuple[str, tuple[int, ...]], ...], ...]
+    gang_of: tuple[int, ...]
     limits: tuple[Rows, ...]
 
 
@@ -85,17 +87,18 @@ def compile_model(
     ordered = sorted(offers, key=lambda offer: offer.id)
     unplaced = _alone(pods, ordered)
     homes = _gang_homes([pod for pod in pods if pod.gang], ordered, limits)
+    broken = {pod.gang for pod in pods if pod.id in unplaced}
     for pod in pods:
         if pod.gang and pod.id not in unplaced and not homes[pod.gang]:
-            others = any(one.gang == pod.gang and one.id in unplaced for one in pods)
-            unplaced[pod.id] = Unplaced.GANG_MEMBER_UNPLACED if others else Unplaced.GANG_LARGER_THAN_ANY_CLUSTER
+            member = pod.gang in broken
+            unplaced[pod.id] = Unplaced.GANG_MEMBER_UNPLACED if member else Unplaced.GANG_LARGER_THAN_ANY_CLUSTER
     left = [pod for pod in pods if pod.id not in unplaced]
     return _model(left, _undominated(left, ordered, limits), limits, homes), unplaced
 
 
 def _need(pod: Pod) -> tuple[int, ...]:
     values = (pod.vcpus, pod.memory_gib, pod.gpus)
-    return tuple(math.ceil(value * unit - _ROUNDING) for value, unit in zip(values, _UNITS, strict=True))
+    return tuple(round(value * unit) for value, unit in zip(values, _UNITS, strict=True))
 
 
 def _give(offer: NodeOffer) -> tuple[int, ...]:
@@ -258,6 +261,7 @@ def _model(
         gangs=tuple(
             tuple((cluster, tuple(rows)) for cluster, rows in sorted(one.items())) for _, one in sorted(gangs.items())
         ),
+        gang_of=tuple(sorted(gangs).index(pod.gang) if pod.gang else -1 for pod in alike),
         limits=tuple(_limit_row(limit, offers) for limit in sorted(limits, key=lambda one: one.id)),
     )
 

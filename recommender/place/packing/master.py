@@ -18,6 +18,7 @@ from recommender.place.packing.items import Model, Rows
 from recommender.place.packing.knapsack import Floats
 
 _INFINITY = highspy.kHighsInf
+_LEFT_OUT = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +30,14 @@ class Solved:
         cover: dual price of each cover row, never negative.
         bounds: dual price of each limit and branching row: never positive where at most, never negative else.
         nodes: how many of each column.
+        left_out: whether something has no room.
     """
 
     value: float
     cover: Floats
     bounds: Floats
     nodes: Floats
+    left_out: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +47,12 @@ class Chosen:
     Args:
         nodes: column and how many of it, in the order of columns.
         homes: for each gang, the number of its cluster; None: left out.
-        left_out: whether something has no room.
+        left_out: pods without room, for each cover row; the cover rows of a gang left out count too.
     """
 
     nodes: tuple[tuple[int, int], ...]
     homes: tuple[int | None, ...]
-    left_out: bool
+    left_out: tuple[int, ...]
 
 
 class Master:
@@ -82,13 +85,15 @@ class Master:
                 for at, row in enumerate(self._rows)
                 if row.weights[column.offer]
             ]
-            self._add(column_cost(self._model, column), entries)
+            most = _INFINITY if self._model.usable[column.offer].any() else 0.0
+            self._add(column_cost(self._model, column), entries, most=most)
         self._added = len(self._pool.columns)
 
     def solve(self) -> Solved:
         """This will solve the linear programme from the last basis."""
         self._solver.run()
         solution = self._solver.getSolution()
+        values = np.array(solution.col_value)
         duals = np.array(solution.row_dual)
         bounds = duals[self._first_bound :]
         at_most = np.array([row.at_most for row in self._rows], dtype=bool)
@@ -96,7 +101,8 @@ class Master:
             value=self._solver.getObjectiveValue(),
             cover=np.maximum(duals[: self._covers], 0.0),
             bounds=np.where(at_most, np.minimum(bounds, 0.0), np.maximum(bounds, 0.0)),
-            nodes=np.array(solution.col_value)[self._choices :],
+            nodes=values[self._choices :],
+            left_out=bool((values[self._leaving] > _LEFT_OUT).any()),
         )
 
     def solve_integer(self, *, nodes: int, gap_ratio: float) -> Chosen | None:
@@ -121,14 +127,16 @@ class Master:
     def _chosen(self, values: list[int]) -> Chosen:
         homes: list[int | None] = []
         at = self._covers
-        left_out = any(values[: self._covers])
+        left_out = values[: self._covers]
         for gang in self._model.gangs:
             picked = [number for number in range(len(gang)) if values[at + number]]
             homes.append(picked[0] if picked else None)
-            left_out |= not picked
+            if not picked:
+                for row in gang[0][1]:
+                    left_out[row] = int(self._model.demand[row])
             at += len(gang) + 1
         nodes = tuple((column, count) for column, count in enumerate(values[self._choices :]) if count > 0)
-        return Chosen(nodes, tuple(homes), left_out)
+        return Chosen(nodes, tuple(homes), tuple(left_out))
 
     def _build_rows(self) -> None:
         gang_rows = {row for gang in self._model.gangs for _, rows in gang for row in rows}
@@ -142,22 +150,26 @@ class Master:
 
     def _build_choices(self) -> None:
         penalty = left_out_price(self._model)
+        self._leaving = list(range(self._covers))
         for row in range(self._covers):
             self._add(penalty, [(row, 1.0)])
+        at = self._covers
         for gang, homes in enumerate(self._model.gangs):
             for _, rows in homes:
                 entries = [(row, -float(self._model.demand[row])) for row in rows]
                 self._add(0.0, [*entries, (self._covers + gang, 1.0)])
             members = sum(int(self._model.demand[row]) for row in homes[0][1])
             self._add(penalty * members, [(self._covers + gang, 1.0)])
-        self._choices = self._covers + sum(len(homes) + 1 for homes in self._model.gangs)
+            at += len(homes) + 1
+            self._leaving.append(at - 1)
+        self._choices = at
 
     def _row(self, low: float, high: float) -> None:
         self._solver.addRow(low, high, 0, np.array([], dtype=np.int32), np.array([]))
 
-    def _add(self, cost: float, entries: list[tuple[int, float]]) -> None:
+    def _add(self, cost: float, entries: list[tuple[int, float]], *, most: float = _INFINITY) -> None:
         rows = np.array([row for row, _ in entries], dtype=np.int32)
-        self._solver.addCol(cost, 0.0, _INFINITY, len(entries), rows, np.array([value for _, value in entries]))
+        self._solver.addCol(cost, 0.0, most, len(entries), rows, np.array([value for _, value in entries]))
 
 
 def left_out_price(model: Model) -> float:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from recommender.place.packing.branch import Search, Searched
+from recommender.place.packing.draft import Draft
 from recommender.place.packing.items import Model, compile_model
 from recommender.place.packing.problem import (
     Effort,
@@ -43,11 +44,17 @@ def pack(
         SettingsError: the question has no honest answer.
     """
     check(pods, offers, limits)
-    model, unplaced = compile_model(pods, offers, limits)
-    if not model.pods:
-        return _empty(unplaced, limits)
-    found = Search(model, effort).run()
-    return _packing(model, found, unplaced, limits, offers)
+    left_out: dict[str, Unplaced] = {}
+    while True:
+        model, unplaced = compile_model(tuple(pod for pod in pods if pod.id not in left_out), offers, limits)
+        unplaced |= left_out
+        if not model.pods:
+            return _empty(unplaced, limits)
+        found = Search(model, effort).run()
+        if found.draft is not None:
+            return _packing(model, found, found.draft, unplaced, _shadows(found, limits, offers))
+        for ids, count in zip(model.pods, found.left_out.tolist(), strict=True):
+            left_out |= dict.fromkeys(ids[len(ids) - count :], Unplaced.LIMITS_USED_UP)
 
 
 def _empty(unplaced: dict[str, Unplaced], limits: tuple[Limit, ...]) -> Packing:
@@ -58,14 +65,13 @@ def _empty(unplaced: dict[str, Unplaced], limits: tuple[Limit, ...]) -> Packing:
 def _packing(
     model: Model,
     found: Searched,
+    draft: Draft,
     unplaced: dict[str, Unplaced],
-    limits: tuple[Limit, ...],
-    offers: tuple[NodeOffer, ...],
+    shadows: tuple[ShadowPrice, ...],
 ) -> Packing:
-    assert found.draft is not None
     waiting = {item: list(reversed(pods)) for item, pods in enumerate(model.pods)}
     groups: list[tuple[str, float, list[tuple[str, ...]]]] = []
-    for column, count in found.draft.nodes:
+    for column, count in draft.nodes:
         packing = [
             tuple(sorted(waiting[item].pop() for item, held in column.contents for _ in range(held)))
             for _ in range(count)
@@ -76,9 +82,9 @@ def _packing(
         nodes=nodes,
         assignment=_assignment(nodes),
         unplaced=tuple(sorted(unplaced.items())),
-        cost_gbp_per_hour=found.draft.cost,
+        cost_gbp_per_hour=draft.cost,
         lower_bound_gbp_per_hour=found.bound,
-        shadow_prices=_shadows(found, limits, offers),
+        shadow_prices=shadows,
         branches=found.branches,
         rounds=found.rounds,
     )
