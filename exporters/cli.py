@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import polars as pl
@@ -18,6 +17,7 @@ from exporters.core.frames import is_illustrative
 from exporters.core.leaving import leaving_promptly
 from exporters.core.output import ListFormat, errors_explained, stderr, write_rows
 from exporters.core.progress import terminal_progress
+from exporters.core.scratch import scratch_folder
 from exporters.core.sections import ALL_SECTIONS
 from exporters.core.settings_file import ConfigOption, settings_path
 from exporters.fetch.contract import Source
@@ -199,8 +199,8 @@ def check(
             for item in chosen or SOURCES:
                 typer.echo(f"# {item.name}\n{item.permissions}\n")
             return
-        with TemporaryDirectory(prefix="tuppence-") as scratch:
-            findings = checks_table(chosen, refresher, rates=source in {None, FX_SOURCE}, scratch=Path(scratch))
+        with scratch_folder() as scratch:
+            findings = checks_table(chosen, refresher, rates=source in {None, FX_SOURCE}, scratch=scratch)
     write_rows(findings, output)
     if source is None and not chosen:
         stderr.print(

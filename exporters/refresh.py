@@ -11,7 +11,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Protocol
 
 import dataframely as dy
@@ -20,9 +19,10 @@ import structlog
 from polars.exceptions import PanicException
 
 from exporters.core.clock import Clock
-from exporters.core.errors import StoreError, TerminalSourceError, TuppenceError
-from exporters.core.frames import FxRate, Offer, Reject, SetAside
+from exporters.core.errors import SettingsError, StoreError, TerminalSourceError, TuppenceError
+from exporters.core.frames import FxRate, Offer, Reject, SetAside, is_illustrative
 from exporters.core.money import GBP
+from exporters.core.scratch import scratch_folder
 from exporters.core.words import Origin
 from exporters.fetch import book, ecb
 from exporters.fetch.contract import Fetched, FetchRequest, Progress, Source, SourceSettings, silent
@@ -30,7 +30,7 @@ from exporters.fetch.registry import SOURCES
 from exporters.normalise.pipeline import normalise
 from exporters.normalise.row_rules.registry import RULES
 from exporters.settings import ExporterSettings
-from exporters.store.read import AT_A_RATE, CLOCK_SKEW, last_snapshot
+from exporters.store.read import AT_A_RATE, CLOCK_SKEW, last_snapshot, last_snapshots
 from exporters.store.shelf import Shelf
 from exporters.store.snapshot import FX_SOURCE, Manifest, Snapshot
 from exporters.store.write import clear_history, remove_snapshot, write_snapshot
@@ -128,10 +128,24 @@ class Refresher:
 
     def packaged_snapshots(self) -> list[Snapshot]:
         """This will return packaged snapshots for what was never fetched: rates first, then clouds."""
-        packaged = self.settings.packaged
         rates = [] if self._last_live(FX_SOURCE) else [self._packaged_fx()]
-        wanted = packaged.providers if packaged.enabled else ()
+        wanted = self._packaged_clouds()
         return rates + [self._packaged_prices(provider) for provider in wanted if not self._last_live(provider)]
+
+    def _packaged_clouds(self) -> tuple[str, ...]:
+        """The clouds that the packaged book may stand in for: those that it has a price of in the chosen regions."""
+        section = self.settings.packaged
+        wanted = section.providers if section.enabled else ()
+        priced = tuple(provider for provider in wanted if book.packaged_regions(provider, section))
+        if wanted and not priced:
+            raise SettingsError(
+                f"the packaged price book has no price of {', '.join(wanted)} in the chosen regions",
+                where="packaged.regions" if section.regions else "packaged.jurisdictions",
+                next_step="Choose regions that it has (docs/sources/book.md), or set packaged.enabled: false.",
+            )
+        for provider in sorted(set(wanted) - set(priced)):
+            _log.info("packaged_prices_left_out", source=provider, why="no packaged price in the chosen regions")
+        return priced
 
     def _attempt(self, name: str, make: Callable[[], Snapshot]) -> Outcome:
         started = time.monotonic()
@@ -164,8 +178,8 @@ class Refresher:
 
     def _fetched_snapshot(self, source: Source, section: SourceSettings) -> Snapshot:
         now = self.clock.now()
-        with TemporaryDirectory(prefix="tuppence-", dir=self.scratch) as scratch:
-            request = self.request(section, now=now, scratch=Path(scratch))
+        with scratch_folder(self.scratch) as scratch:
+            request = self.request(section, now=now, scratch=scratch)
             fetched = source.fetch(section, request)
             previous = self._last_live(source.name)
             return self._normalised(
@@ -203,6 +217,7 @@ class Refresher:
             set_aside=previous.set_aside if previous else SetAside.create_empty(),
             source=fetched.source,
             observed_at=fetched.observed_at,
+            confirming=self._said_elsewhere(fetched.source) if previous else None,
             accept_changes=self.accept_changes,
         )
         manifest = Manifest(
@@ -220,10 +235,22 @@ class Refresher:
             set_aside=result.set_aside,
         )
 
+    def _said_elsewhere(self, name: str) -> dy.DataFrame[Offer]:
+        """What the other sources last said and is not too old, and for a cloud the packaged book; no illustrations."""
+        now = self.clock.now()
+        others = [
+            snapshot
+            for snapshot in last_snapshots(self.shelf, until=now + CLOCK_SKEW)
+            if snapshot.manifest.source != name and not snapshot.manifest.is_stale(now)
+        ]
+        packaged = [self._packaged_prices(name)] if name in self._packaged_clouds() else []
+        offers = pl.concat([Offer.create_empty(), *(snapshot.offers for snapshot in (*others, *packaged))])
+        return Offer.cast(offers.filter(~is_illustrative()))
+
     def _packaged_prices(self, provider: str) -> Snapshot:
         section = self.settings.packaged
-        with TemporaryDirectory(prefix="tuppence-", dir=self.scratch) as scratch:
-            request = self.request(section, now=self.clock.now(), scratch=Path(scratch))
+        with scratch_folder(self.scratch) as scratch:
+            request = self.request(section, now=self.clock.now(), scratch=scratch)
             fetched = book.fetch_packaged(provider, section, request)
             return self._normalised(fetched, rule="book", previous=None, origin=Origin.PACKAGED, max_age_hours=None)
 

@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Final
 
 import polars as pl
@@ -18,6 +17,7 @@ from exporters.core.clock import Clock, SystemClock
 from exporters.core.errors import StoreError, TuppenceError
 from exporters.core.geography import regions
 from exporters.core.output import stderr
+from exporters.core.scratch import scratch_folder
 from exporters.core.web.serving import Address, serve
 from exporters.fetch.onprem import site_regions
 from exporters.jobs import Scheduler, next_runs, scheduler_for
@@ -171,8 +171,8 @@ class ExporterService:
 def serve_exporter(settings: ExporterSettings, *, load: Callable[[], ExporterSettings], fetch: bool) -> None:
     """This will serve until a signal ends it; see ExporterService."""
     web = settings.exporter_web
-    with TemporaryDirectory(prefix="tuppence-", ignore_cleanup_errors=True) as scratch:
-        service = ExporterService(settings, load=load, fetch=fetch, scratch=Path(scratch))
+    with scratch_folder() as scratch:
+        service = ExporterService(settings, load=load, fetch=fetch, scratch=scratch)
         service.start()
         try:
             serve(create_app(service.app()), host=web.host, port=web.port, web_config=web.config_file, ready=_announce)

@@ -6,6 +6,7 @@ The sections `sources`, `filters`, `packaged`, `store` and `exporter_web` of the
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 from pydantic import Field
 
@@ -64,7 +65,13 @@ class PackagedSettings(CloudSettings):
     """The packaged price book, which serves for a cloud that has never been fetched; always labelled as such."""
 
     enabled: bool = Field(default=True, description="Whether the packaged book may stand in.")
-    providers: tuple[str, ...] = Field(default=("aws", "gcp", "azure"), description="Clouds it stands in for.")
+    regions: tuple[str, ...] = Field(
+        default=(),
+        description="Region codes of any cloud; a cloud that none belongs to is left out. Empty: by jurisdictions.",
+    )
+    providers: tuple[Literal["aws", "gcp", "azure"], ...] = Field(
+        default=("aws", "gcp", "azure"), description="Clouds it stands in for."
+    )
 
 
 class StoreSettings(Section):

@@ -96,6 +96,7 @@ def _accelerators(item: dict[str, Any]) -> tuple[str, Decimal]:
     listed = (
         item.get("NeuronInfo", {}).get("NeuronDevices")
         or item.get("InferenceAcceleratorInfo", {}).get("Accelerators")
+        or item.get("FpgaInfo", {}).get("Fpgas")
         or item.get("MediaAcceleratorInfo", {}).get("Accelerators")
         or []
     )

@@ -7,10 +7,13 @@ ISO 3166-1 country code.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 
 import polars as pl
+
+from exporters.core.errors import SettingsError
 
 DEFAULT_JURISDICTIONS = ("GB", "EEA")
 
@@ -43,6 +46,23 @@ def select_regions(
         return tuple(dict.fromkeys(names))
     chosen = regions().filter(pl.col("provider") == provider, pl.col("jurisdiction").is_in(list(jurisdictions)))
     return tuple(chosen["region"].sort())
+
+
+def require_known(names: Sequence[str], *, providers: Sequence[str], setting: str) -> None:
+    """This will refuse a region that none of the providers has, such as one that is misspelt.
+
+    Raises:
+        SettingsError: with the nearest name, or all of them.
+    """
+    known = regions().filter(pl.col("provider").is_in(list(providers)))["region"].sort().to_list()
+    for name in names:
+        if name not in known:
+            close = get_close_matches(name, known, n=1)
+            raise SettingsError(
+                f"{name!r} is not a known region of {', '.join(providers)}",
+                where=setting,
+                next_step=f"Did you mean {close[0]!r}?" if close else f"Known regions: {', '.join(known)}",
+            )
 
 
 @cache

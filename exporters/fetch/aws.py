@@ -11,16 +11,13 @@ Raw frames: `products` and `transfers` (aws_price_list.py), `instance_types`, `d
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import Literal
 
-import polars as pl
 from pydantic import Field
 
 from exporters.core.config_file import Section
 from exporters.core.errors import MissingExtraError, SettingsError, TuppenceError
-from exporters.core.geography import regions as known_regions
-from exporters.core.geography import select_regions
+from exporters.core.geography import require_known, select_regions
 from exporters.fetch.contract import CloudSettings, Fetched, FetchRequest, Finding, Skipped, Source
 
 Partition = Literal["aws", "aws-us-gov", "aws-cn", "aws-eusc"]
@@ -89,15 +86,7 @@ def chosen_regions(settings: AwsSettings) -> tuple[tuple[str, ...], tuple[Skippe
         SettingsError: a region is not known, or none is left.
     """
     names = select_regions("aws", names=settings.regions, jurisdictions=settings.jurisdictions)
-    known = known_regions().filter(pl.col("provider") == "aws")["region"].to_list()
-    for name in names:
-        if name not in known:
-            close = get_close_matches(name, known, n=1)
-            raise SettingsError(
-                f"{name!r} is not a known AWS region",
-                where="sources.aws.regions",
-                next_step=f"Did you mean {close[0]!r}?" if close else f"Known regions: {', '.join(known)}",
-            )
+    require_known(names, providers=("aws",), setting="sources.aws.regions")
     asked = tuple(name for name in names if partition_of(name) == settings.partition)
     skipped = tuple(
         Skipped(

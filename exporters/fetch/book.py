@@ -14,7 +14,7 @@ import polars as pl
 from pydantic import Field
 
 from exporters.core.errors import SettingsError, TuppenceError
-from exporters.core.geography import select_regions
+from exporters.core.geography import require_known, select_regions
 from exporters.fetch.book_files import (
     COMPONENT_BOOK,
     EGRESS_BOOK,
@@ -101,6 +101,19 @@ def fetch_packaged(provider: str, settings: CloudSettings, request: FetchRequest
     frames["shapes"] = packaged_shapes(provider)
     observed_at = datetime.combine(date.fromisoformat(str(dated)), time(), UTC)
     return _fetched(provider, observed_at, frames, skipped=_known_missing(provider, regions))
+
+
+def packaged_regions(provider: str, settings: CloudSettings) -> tuple[str, ...]:
+    """This will return those of the regions that the settings choose in which the packaged book has a machine price.
+
+    Raises:
+        SettingsError: a region is named that no cloud has.
+    """
+    if settings.regions:
+        require_known(settings.regions, providers=CLOUDS, setting="packaged.regions")
+    chosen = select_regions(provider, names=settings.regions, jurisdictions=settings.jurisdictions)
+    book = _packaged("price_book.csv", PRICE_BOOK)
+    return tuple(sorted(set(book.filter(pl.col("provider") == provider)["region"]) & set(chosen)))
 
 
 def packaged_shapes(provider: str) -> pl.DataFrame:

@@ -27,7 +27,7 @@ import polars as pl
 from pydantic import Field
 
 from exporters.core.errors import MissingExtraError, SettingsError, SourceError
-from exporters.core.geography import select_regions
+from exporters.core.geography import require_known, select_regions
 from exporters.core.http import checked_endpoint
 from exporters.core.secrets import read_secret
 from exporters.core.words import OperatingSystem
@@ -76,7 +76,7 @@ def fetch(settings: GcpSettings, request: FetchRequest) -> Fetched:
     """This will return the whole catalogue with shapes and offerings.
 
     Raises:
-        SettingsError: an endpoint or a secret file is wrong.
+        SettingsError: a region, an endpoint or a secret file is wrong.
         MissingExtraError: google-cloud-billing is not installed.
         TransientSourceError: throttled, timed out or cut off beyond the retries or the deadline.
         TerminalSourceError: the credentials or permissions do not suffice.
@@ -85,7 +85,7 @@ def fetch(settings: GcpSettings, request: FetchRequest) -> Fetched:
     _require_sdk()
     from exporters.fetch import gcp_catalogue, gcp_machines  # noqa: PLC0415 - they need the SDK
 
-    wanted = select_regions("gcp", names=settings.regions, jurisdictions=settings.jurisdictions)
+    wanted = _regions(settings)
     session = gcp_catalogue.open_session(_connection(settings), Deadline.of(request, source="gcp"))
     skus = gcp_catalogue.fetch_skus(
         session, services=settings.services, page_size=settings.page_size, progress=request.progress
@@ -111,12 +111,21 @@ def fetch(settings: GcpSettings, request: FetchRequest) -> Fetched:
     )
 
 
+def _regions(settings: GcpSettings) -> tuple[str, ...]:
+    require_known(settings.regions, providers=("gcp",), setting="sources.gcp.regions")
+    return select_regions("gcp", names=settings.regions, jurisdictions=settings.jurisdictions)
+
+
 def check(settings: GcpSettings, request: FetchRequest) -> tuple[Finding, ...]:
     """This will ask for one SKU, and for one machine type if a project is set, and say what was seen."""
     try:
         _require_sdk()
     except MissingExtraError as error:
         return (Finding("sdk", "failed", error.what, error.next_step),)
+    try:
+        _regions(settings)
+    except SettingsError as error:
+        return (Finding("regions", "failed", f"{error.where}: {error.what}", error.next_step),)
     from exporters.fetch import gcp_catalogue, gcp_machines  # noqa: PLC0415 - they need the SDK
 
     findings: list[Finding] = []

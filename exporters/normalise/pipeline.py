@@ -46,6 +46,7 @@ def normalise(
     set_aside: dy.DataFrame[SetAside],
     source: str,
     observed_at: datetime,
+    confirming: dy.DataFrame[Offer] | None = None,
     accept_changes: bool = False,
 ) -> Normalised:
     """This will turn one source's list prices into offers and egress rates in pounds.
@@ -57,17 +58,21 @@ def normalise(
         set_aside: the set-aside prices of that snapshot.
         source: the source's name.
         observed_at: when the source gave the prices (UTC).
+        confirming: the last offers of the other sources, any of which may confirm an implausible price.
         accept_changes: skip the comparison with the last snapshot; for a person who has looked at it.
 
     Raises:
-        IntegrityError: over 2 % of the offers moved implausibly, half of the offers vanished, or none is left.
+        IntegrityError: too many offers moved implausibly (sanity.py), half of them vanished, or none is left.
     """
     shaped = _with_shapes(chosen.prices, chosen.shapes)
     rated = with_rate(shaped.good, fx, observed_at=observed_at, region="region", example="instance_type")
     compare_with = Offer.create_empty() if accept_changes else previous
     waiting = SetAside.create_empty() if accept_changes else set_aside
+    elsewhere = Offer.create_empty() if confirming is None else confirming
     check_count(rated.good, previous=compare_with, source=source)
-    plausible = part_implausible(rated.good, previous=compare_with, set_aside=waiting, source=source)
+    plausible = part_implausible(
+        rated.good, previous=compare_with, set_aside=waiting, confirming=elsewhere, source=source
+    )
     parted = split(plausible.good.with_columns(gbp_per_hour=in_pounds("price_per_hour")))
     egress = convert_egress(chosen.egress, fx, source=source, observed_at=observed_at)
     rejects = merge_rejects(

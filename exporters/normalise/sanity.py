@@ -1,8 +1,9 @@
 """Last check before a price is believed: does it fit what the source said last time?
 
 An offer that fell by more than 90 %, rose more than tenfold or changed its currency is set aside until three equal
-refreshes in a row have said the same; its old price is not shown in its place. Promises to stop the refresh, so that
-the last good snapshot stays, when too many prices moved at once or half of the offers vanished.
+refreshes in a row have said the same, or another source says so too; its old price is not shown in its place. Promises
+to stop the refresh, so that the last good snapshot stays, when too many prices moved at once or half of the offers
+vanished.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from exporters.core.words import RejectReason
 from exporters.normalise.chosen import count_rejects
 
 MOST_SET_ASIDE = 0.02
-"""Above this share of a refresh it is the refresh that is not believed, not the single offers."""
+"""Above this share of a refresh, and more than one offer, it is the refresh that is not believed, not the offers: in a
+price book of ten rows one corrected price is a correction."""
 
 LEAST_KEPT = 0.5
 """A refresh of the same regions with fewer than this share of the last one's offers has lost pages."""
@@ -38,7 +40,12 @@ class Plausible:
 
 
 def part_implausible(
-    rows: pl.DataFrame, *, previous: dy.DataFrame[Offer], set_aside: dy.DataFrame[SetAside], source: str
+    rows: pl.DataFrame,
+    *,
+    previous: dy.DataFrame[Offer],
+    set_aside: dy.DataFrame[SetAside],
+    confirming: dy.DataFrame[Offer],
+    source: str,
 ) -> Plausible:
     """This will compare native prices with the last ones published and set implausible moves aside.
 
@@ -46,15 +53,17 @@ def part_implausible(
         rows: rows with the offer key, currency and price_per_hour.
         previous: the offers of the source's last snapshot; empty for the first refresh.
         set_aside: what that snapshot had set aside.
+        confirming: what other sources say: one with the same key, native price and currency confirms a price.
         source: the source's name, for messages.
 
     Raises:
-        IntegrityError: more than 2 % of the offers would be set aside.
+        IntegrityError: more than 2 % of the offers (but at least two) would be set aside, or all of them.
     """
-    compared = _compared(rows, previous, set_aside)
-    waits = pl.col("moved") & (pl.col("times_seen") < REFRESHES_TO_CONFIRM)
+    compared = _compared(rows, previous, set_aside, confirming)
+    waits = pl.col("moved") & ~pl.col("confirmed") & (pl.col("times_seen") < REFRESHES_TO_CONFIRM)
     waiting = compared.filter(waits)
-    if waiting.height > MOST_SET_ASIDE * rows.height:
+    most = min(max(1, MOST_SET_ASIDE * rows.height), rows.height - 1)
+    if not waiting.is_empty() and waiting.height > most:
         raise _too_many(waiting, of=rows.height, source=source)
     return Plausible(
         good=compared.filter(~waits).select(rows.columns),
@@ -83,8 +92,10 @@ def check_count(rows: pl.DataFrame, *, previous: dy.DataFrame[Offer], source: st
         )
 
 
-def _compared(rows: pl.DataFrame, previous: pl.DataFrame, set_aside: pl.DataFrame) -> pl.DataFrame:
-    """Beside each row: what was last believed of it, whether it moved too far from that, how often it said so."""
+def _compared(
+    rows: pl.DataFrame, previous: pl.DataFrame, set_aside: pl.DataFrame, confirming: pl.DataFrame
+) -> pl.DataFrame:
+    """Beside each row: what was last believed of it, whether it moved too far from that, how often and who says so."""
     key = list(OFFER_KEY)
     before = previous.select(*key, last_price="price_per_hour", last_currency="currency")
     waited = set_aside.select(
@@ -95,6 +106,8 @@ def _compared(rows: pl.DataFrame, previous: pl.DataFrame, set_aside: pl.DataFram
         seen_currency="currency",
         seen_times="times_seen",
     )
+    equal = [*key, "currency", "price_per_hour"]
+    said_elsewhere = confirming.select(equal).unique().with_columns(confirmed=True)
     believed_price = pl.coalesce("last_price", "believed_price_per_hour")
     believed_currency = pl.coalesce("last_currency", "believed_currency")
     repeated = (pl.col("price_per_hour") == pl.col("seen_price")) & (pl.col("currency") == pl.col("seen_currency"))
@@ -106,9 +119,11 @@ def _compared(rows: pl.DataFrame, previous: pl.DataFrame, set_aside: pl.DataFram
     return (
         rows.join(before, on=key, how="left", maintain_order="left")
         .join(waited, on=key, how="left", maintain_order="left")
+        .join(said_elsewhere, on=equal, how="left", maintain_order="left")
         .with_columns(believed_price_per_hour=believed_price, believed_currency=believed_currency)
         .with_columns(
             moved=moved.fill_null(value=False),
+            confirmed=pl.col("confirmed").fill_null(value=False),
             times_seen=pl.when(repeated.fill_null(value=False)).then(pl.col("seen_times") + 1).otherwise(1),
         )
     )

@@ -11,19 +11,21 @@ import pytest
 from obstore.store import LocalStore
 from polars.exceptions import PanicException
 
+from exporters import refresh
 from exporters.core.clock import FixedClock
-from exporters.core.errors import IntegrityError, StoreError, TransientSourceError
+from exporters.core.errors import IntegrityError, SettingsError, StoreError, TransientSourceError
 from exporters.core.words import Origin
-from exporters.fetch.contract import Fetched, FetchRequest, Source
+from exporters.fetch.book import fetch_packaged
+from exporters.fetch.contract import CloudSettings, Fetched, FetchRequest, Source
 from exporters.fetch.registry import SOURCES
 from exporters.normalise.row_rules.registry import RULES
 from exporters.publish.health import Health
 from exporters.refresh import Refresher
 from exporters.settings import ExporterSettings, PackagedSettings
-from exporters.store.read import current_prices, last_snapshot, manifests
+from exporters.store.read import current_prices, last_snapshot, manifests, sources
 from exporters.store.shelf import ObjectShelf, open_shelf
 from exporters.store.write import write_snapshot
-from tests.builders import NOON, fx_table, offer, snapshot
+from tests.builders import NOON, fx_table, offer, offers, snapshot
 from tests.exporters.conftest import book_row
 
 BOOK = next(source for source in SOURCES if source.name == "book")
@@ -146,6 +148,71 @@ def test_a_price_that_jumps_waits_for_confirmation(book_settings: ExporterSettin
     assert seen == [[], [], [20.0]]
 
 
+def test_a_jump_is_taken_at_once_when_another_source_has_the_same_price(
+    book_settings: ExporterSettings, write_book: WriteBook
+) -> None:
+    write_book(book_row(), book_row(name="other"))
+    refresher(book_settings).refresh(BOOK)
+    later = refresher(book_settings, now=NOON + timedelta(hours=6))
+    elsewhere = {"provider": "hyperion", "region": "london", "instance_type": "gpu-a100", "currency": "GBP"}
+    write_snapshot(later.shelf, snapshot("aws", offers=offer(**elsewhere, price_per_hour="20", gbp_per_unit=1.0)))
+    write_book(book_row(price="20"), book_row(name="other"))
+
+    outcome = later.refresh(BOOK)
+
+    assert outcome.snapshot is not None
+    assert outcome.snapshot.offers.filter(instance_type="gpu-a100")["gbp_per_hour"].to_list() == [20.0]
+
+
+@pytest.mark.parametrize(
+    ("more", "max_age_hours"),
+    [({"note": "illustrative: mean of July"}, None), ({}, 5.0)],
+    ids=["illustrative", "too old"],
+)
+def test_an_illustrative_price_or_one_that_is_too_old_confirms_nothing(
+    book_settings: ExporterSettings, write_book: WriteBook, more: dict[str, str], max_age_hours: float | None
+) -> None:
+    write_book(book_row(), book_row(name="other"))
+    refresher(book_settings).refresh(BOOK)
+    later = refresher(book_settings, now=NOON + timedelta(hours=6))
+    same = offer(
+        provider="hyperion", region="london", instance_type="gpu-a100", currency="GBP", price_per_hour="20",
+        gbp_per_unit=1.0, **more,
+    )  # fmt: skip
+    write_snapshot(later.shelf, snapshot("aws", offers=same, max_age_hours=max_age_hours))
+    write_book(book_row(price="20"), book_row(name="other"))
+
+    outcome = later.refresh(BOOK)
+
+    assert outcome.snapshot is not None
+    assert outcome.snapshot.offers["instance_type"].to_list() == ["other"]
+
+
+def test_the_packaged_book_confirms_a_clouds_price(
+    book_settings: ExporterSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last snapshot has m5.large in London at 2 USD, a glitch; the cloud says 0.111 again, as the book does.
+
+    The cloud's answer is given in the form of a book.
+    """
+    monkeypatch.setattr(refresh, "RULES", {**RULES, "aws": RULES["book"]})
+    run = refresher(book_settings.model_copy(update={"packaged": PackagedSettings(regions=("eu-west-2",))}))
+    rates = fx_table(USD=0.5)
+    write_snapshot(run.shelf, snapshot("fx", fx=rates))
+    glitch = offers(offer(price_per_hour="2"), offer(instance_type="c5.large"))
+    write_snapshot(run.shelf, snapshot("aws", offers=glitch, taken_at=NOON - timedelta(hours=6)))
+    packaged = replace(BOOK, name="aws", fetch=lambda _, request: fetch_packaged("aws", CloudSettings(), request))
+
+    outcome = run.refresh(packaged)
+
+    assert outcome.error is None
+    assert outcome.snapshot is not None
+    assert outcome.snapshot.set_aside.is_empty()
+    assert outcome.snapshot.offers.filter(instance_type="m5.large", region="eu-west-2", capacity_type="on-demand")[
+        "price_per_hour"
+    ].cast(float).to_list() == [0.111]
+
+
 def test_a_jump_is_taken_at_once_when_the_user_accepts_it(
     book_settings: ExporterSettings, write_book: WriteBook
 ) -> None:
@@ -198,6 +265,28 @@ def test_packaged_prices_follow_the_settings(book_settings: ExporterSettings) ->
     }
     assert regions(PackagedSettings(providers=("aws",), regions=("eu-west-2",))) == {"eu-west-2"}
     assert regions(PackagedSettings(enabled=False)) == set()
+
+
+def test_packaged_regions_of_one_cloud_leave_the_others_out(book_settings: ExporterSettings) -> None:
+    run = refresher(book_settings.model_copy(update={"packaged": PackagedSettings(regions=("eu-west-2", "eu-west-1"))}))
+
+    run.seed()
+
+    assert sources(run.shelf) == ["aws", "fx"]
+
+
+def test_packaged_regions_without_any_packaged_price_are_an_error(book_settings: ExporterSettings) -> None:
+    run = refresher(book_settings.model_copy(update={"packaged": PackagedSettings(regions=("us-gov-west-1",))}))
+
+    with pytest.raises(SettingsError, match=r"packaged\.regions: .*no price of aws, gcp, azure"):
+        run.seed()
+
+
+def test_a_misspelt_packaged_region_is_refused_though_others_are_right(book_settings: ExporterSettings) -> None:
+    run = refresher(book_settings.model_copy(update={"packaged": PackagedSettings(regions=("uksouth", "eu-west-22"))}))
+
+    with pytest.raises(SettingsError, match=r"'eu-west-22'.*Did you mean 'eu-west-2'"):
+        run.seed()
 
 
 def test_packaged_prices_that_say_the_same_are_not_written_again(book_settings: ExporterSettings) -> None:

@@ -18,6 +18,7 @@ from google.api_core.exceptions import NotFound
 from google.auth.exceptions import RefreshError, TransportError
 
 from exporters.core.errors import IntegrityError, SettingsError, TerminalSourceError, TransientSourceError
+from exporters.fetch import gcp_machines
 from exporters.fetch.contract import Fetched, FetchRequest
 from exporters.fetch.gcp import SOURCE, GcpSettings, check, fetch
 from exporters.fetch.gcp_session import as_source_errors
@@ -293,10 +294,20 @@ def test_windows_is_refused_with_a_reason_and_linux_still_comes(rest, refresh):
     assert skus(fetched).height > 0
 
 
-def test_a_region_without_known_machine_types_is_skipped_with_the_way_to_read_them(rest, refresh):
-    fetched = fetch(settings(rest.url, regions=("europe-west2", "mars-north1")), refresh())
+def test_a_region_without_known_machine_types_is_skipped_with_the_way_to_read_them(rest, refresh, monkeypatch):
+    older = gcp_machines.packaged_offerings().filter(pl.col("region") != "europe-north2")
+    monkeypatch.setattr(gcp_machines, "packaged_offerings", lambda: older)
+    fetched = fetch(settings(rest.url, regions=("europe-west2", "europe-north2")), refresh())
     assert fetched.frames["regions"].collect()["region"].to_list() == ["europe-west2"]
-    assert [(item.region, "sources.gcp.project" in item.why) for item in fetched.skipped] == [("mars-north1", True)]
+    assert [(item.region, "sources.gcp.project" in item.why) for item in fetched.skipped] == [("europe-north2", True)]
+
+
+def test_a_misspelt_region_is_refused_with_the_nearest_name(rest, refresh):
+    wrong = settings(rest.url, regions=("europe-west2", "eurpe-west1"))
+    with pytest.raises(SettingsError, match=r"sources\.gcp\.regions: 'eurpe-west1'.*Did you mean 'europe-west1'"):
+        fetch(wrong, refresh())
+    assert [(item.subject, item.state) for item in check(wrong, refresh())] == [("regions", "failed")]
+    assert not rest.pages.asked
 
 
 def test_with_a_project_shapes_and_availability_are_read_live(rest, refresh):

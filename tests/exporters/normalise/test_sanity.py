@@ -80,6 +80,40 @@ def test_an_offer_that_stays_away_while_it_waits_does_not_come_back_as_a_new_one
     assert back.set_aside["times_seen"].to_list() == [2]
 
 
+def test_another_source_that_says_the_same_confirms_it_at_once(refresh):
+    other = refresh(m5_2xlarge="0.01")
+
+    result = refresh(last=refresh(), m5_2xlarge="0.01", confirming=other.offers)
+
+    assert priced(result) == 0.01
+    assert result.set_aside.is_empty()
+
+
+def test_another_source_also_confirms_what_already_waits(refresh):
+    waiting = refresh(last=refresh(), m5_2xlarge="0.01")
+    other = refresh(m5_2xlarge="0.01")
+
+    assert priced(refresh(last=waiting, m5_2xlarge="0.01", confirming=other.offers)) == 0.01
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"m5_2xlarge": "0.010000000001"}, {"m5_2xlarge": "0.01", "currency": "EUR"}, {"m5_3xlarge": "0.01"}],
+    ids=["another price", "another currency", "another offer"],
+)
+def test_what_is_not_the_same_offer_at_the_same_price_confirms_nothing(refresh, other):
+    result = refresh(last=refresh(), m5_2xlarge="0.01", confirming=refresh(**other).offers)
+
+    assert priced(result) is None
+    assert result.set_aside["times_seen"].to_list() == [1]
+
+
+def test_confirmed_prices_do_not_count_towards_the_two_per_cent(refresh):
+    cut = {f"m5_{size}xlarge": "0.01" for size in range(2, 12)}
+
+    assert refresh(last=refresh(), confirming=refresh(**cut).offers, **cut).offers.height == 100
+
+
 def test_a_change_of_currency_is_set_aside_too(refresh):
     result = refresh(last=refresh(), m5_2xlarge="1", currency="EUR")
 
@@ -102,6 +136,27 @@ def test_more_than_two_per_cent_stop_the_refresh_and_say_how_to_accept_it(refres
     assert "3 of 100 offers" in caught.value.what
     assert "eu-west-2 m5.2xlarge on-demand from 1.0 USD to 0.01 USD" in caught.value.what
     assert "tuppence fetch aws --accept" in caught.value.next_step
+
+
+def test_in_a_short_list_one_jump_is_set_aside_and_the_rest_stands(refresh):
+    """A rate card or price book of ten machines: one of them is 10 %, but one correction is no broken refresh."""
+    result = refresh(last=refresh(types=TYPES[:10]), types=TYPES[:10], m5_2xlarge="0.01")
+
+    assert result.offers.height == 9
+    assert result.set_aside["instance_type"].to_list() == ["m5.2xlarge"]
+
+
+def test_in_a_short_list_two_jumps_stop_the_refresh(refresh):
+    with pytest.raises(IntegrityError, match="2 of 10 offers"):
+        refresh(last=refresh(types=TYPES[:10]), types=TYPES[:10], m5_2xlarge="0.01", m5_3xlarge="0.01")
+
+
+def test_the_only_offer_of_a_source_keeps_its_price_until_somebody_accepts_the_new_one(refresh):
+    last = refresh(types=TYPES[:1])
+
+    with pytest.raises(IntegrityError, match=r"1 of 1 offers.*--accept"):
+        refresh(last=last, types=TYPES[:1], m5_2xlarge="0.01")
+    assert priced(refresh(last=last, types=TYPES[:1], m5_2xlarge="0.01", accept_changes=True)) == 0.01
 
 
 def test_a_person_may_accept_what_moved(refresh):
