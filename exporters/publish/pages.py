@@ -66,7 +66,7 @@ def stylesheet() -> bytes:
 def source_row(name: str, source: SourceHealth, next_refresh: datetime | None, *, now: datetime) -> SourceRow:
     """This will put what is known of a source into words."""
     served = source.served
-    state, state_class = _state(source)
+    state, state_class = _state(source, refreshed=next_refresh is not None)
     return SourceRow(
         name=name,
         state=state,
@@ -95,13 +95,15 @@ def duration_text(span: timedelta) -> str:
     return f"{minutes // 60} h" if minutes < 2 * 24 * 60 else f"{minutes // (24 * 60)} days"
 
 
-def _state(source: SourceHealth) -> tuple[str, str]:
+def _state(source: SourceHealth, *, refreshed: bool) -> tuple[str, str]:
     if source.served is None:
         return ("✗ no prices", "bad") if source.succeeded is False else ("… waiting", "warn")
     if source.stale:
         return "✗ too old, not served", "bad"
     if source.succeeded is False:
         return "! refresh failed, last good prices served", "warn"
+    if not refreshed and source.served.max_age_hours is not None:
+        return f"! not refreshed here, served until {source.served.max_age_hours:g} h old", "warn"
     return "✓ served", "good"
 
 

@@ -12,6 +12,7 @@ import pytest
 from exporters.core.clock import FixedClock
 from exporters.core.errors import TransientSourceError
 from exporters.core.frames import Reject
+from exporters.core.words import Origin
 from exporters.publish.health import Health
 from exporters.publish.pages import duration_text, security_headers, status_page, stylesheet
 from exporters.publish.published import PublishedPrices
@@ -79,6 +80,19 @@ def test_a_failed_source_shows_why_and_that_its_last_good_prices_stay(health: He
     state, origin, *_ = Cells(status_page(health, {}, now=THREE_O_CLOCK)).of("aws")
     assert state == "! refresh failed, last good prices served sources.aws: the server answered 503. Wait."
     assert origin == "cached"
+
+
+def test_a_source_that_is_turned_off_is_not_shown_as_if_it_were_on(health: Health) -> None:
+    """Its last snapshot stands on the shelf for everyone who reads it, until it is too old."""
+    PublishedPrices(health).publish(prices(used=(manifest("aws", max_age_hours=48),)))
+    state, *_ = Cells(status_page(health, {"gcp": NOON}, now=THREE_O_CLOCK)).of("aws")
+    assert state == "! not refreshed here, served until 48 h old"
+
+
+def test_packaged_prices_of_a_cloud_that_is_off_are_simply_served(health: Health) -> None:
+    PublishedPrices(health).publish(prices(used=(manifest("aws", max_age_hours=None, origin=Origin.PACKAGED),)))
+    state, origin, *_ = Cells(status_page(health, {}, now=THREE_O_CLOCK)).of("aws")
+    assert (state, origin) == ("✓ served", "packaged")
 
 
 def test_a_source_that_never_succeeded_has_no_prices(health: Health) -> None:
