@@ -6,7 +6,7 @@ An interval job runs in UTC, so no change of the clocks makes it run twice or no
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from apscheduler.executors.pool import ThreadPoolExecutor
 from apscheduler.schedulers.background import BackgroundScheduler
@@ -15,15 +15,24 @@ from apscheduler.triggers.interval import IntervalTrigger
 Scheduler = BackgroundScheduler
 
 EVALUATION_JOB = "evaluate"
+AGAIN_AFTER_FAILURE = timedelta(minutes=1)
 
 
-def scheduler_for(evaluate: Callable[[], None], *, every_minutes: int, first: datetime) -> BackgroundScheduler:
+def scheduler_for(
+    evaluate: Callable[[], bool],
+    *,
+    every_minutes: int,
+    first: datetime,
+    again_after: timedelta = AGAIN_AFTER_FAILURE,
+) -> BackgroundScheduler:
     """This will return a scheduler, not yet started, that evaluates at `first` and each interval after it.
 
     Args:
-        evaluate: one evaluation; it notes its own failure.
+        evaluate: one evaluation; it notes its own failure and tells whether it succeeded.
         every_minutes: the interval.
         first: when the first one is due.
+        again_after: the pause after a failed one, where the interval is longer: prices that an exporter has yet to
+            write need not wait an hour.
     """
     scheduler = BackgroundScheduler(
         timezone=UTC,
@@ -31,7 +40,13 @@ def scheduler_for(evaluate: Callable[[], None], *, every_minutes: int, first: da
         job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": 3600},
     )
     trigger = IntervalTrigger(minutes=every_minutes, timezone=UTC)
-    scheduler.add_job(evaluate, trigger, id=EVALUATION_JOB, next_run_time=first)
+
+    def run() -> None:
+        soon = datetime.now(UTC) + again_after
+        if not evaluate() and (due := next_run(scheduler)) is not None and due > soon:
+            scheduler.modify_job(EVALUATION_JOB, next_run_time=soon)
+
+    scheduler.add_job(run, trigger, id=EVALUATION_JOB, next_run_time=first)
     return scheduler
 
 

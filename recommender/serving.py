@@ -56,15 +56,18 @@ class RecommenderService:
         """This will return what the pages show and do."""
         return Recommender(last=self._last, clock=self._clock, reload=self.reload, next_run=self._next_run)
 
-    def evaluate(self) -> None:
+    def evaluate(self) -> bool:
         """This will evaluate once; a failure keeps the plan before and is noted with its reason.
 
         One that a reload overtook ends before the one with the new settings begins.
+
+        Returns:
+            Whether there is a new plan.
         """
         with self._evaluating:
-            self._evaluate()
+            return self._evaluate()
 
-    def _evaluate(self) -> None:
+    def _evaluate(self) -> bool:
         at, started = self._clock.now(), time.monotonic()
         try:
             made = recorded(self._settings, at=at, now=at)
@@ -74,12 +77,13 @@ class RecommenderService:
             _log.error(
                 "evaluation_failed", error=str(error), exc_info=not isinstance(error, TuppenceError), seconds=seconds
             )
-            return
+            return False
         seconds = time.monotonic() - started
         self._last.succeeded(made.plan, at=self._clock.now(), duration_seconds=seconds)
         if made.not_recorded:
             _log.warning("not_recorded_in_ledger", why=made.not_recorded)
         _log.info("evaluated", recommendations=len(made.plan.recommendations), seconds=round(seconds, 3))
+        return True
 
     def reload(self) -> None:
         """This will read the settings again and evaluate by them; wrong ones change nothing.

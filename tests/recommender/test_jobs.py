@@ -12,7 +12,7 @@ from tests.servers.prometheus import wait_until
 def test_the_first_evaluation_is_due_at_once_and_the_next_an_interval_later() -> None:
     ran = threading.Event()
     first = datetime.now(UTC)
-    scheduler = scheduler_for(ran.set, every_minutes=60, first=first)
+    scheduler = scheduler_for(lambda: ran.set() is None, every_minutes=60, first=first)
     assert next_run(scheduler) == first
     scheduler.start()
     try:
@@ -28,7 +28,7 @@ def test_the_first_evaluation_is_due_at_once_and_the_next_an_interval_later() ->
 
 
 def test_evaluations_never_overlap_and_missed_ones_are_made_up_for_once() -> None:
-    scheduler = scheduler_for(lambda: None, every_minutes=5, first=datetime.now(UTC))
+    scheduler = scheduler_for(lambda: True, every_minutes=5, first=datetime.now(UTC))
     scheduler.start(paused=True)
     try:
         job = scheduler.get_job(EVALUATION_JOB)
@@ -40,7 +40,7 @@ def test_evaluations_never_overlap_and_missed_ones_are_made_up_for_once() -> Non
 def test_an_evaluation_that_was_due_before_the_start_is_caught_up() -> None:
     runs: list[datetime] = []
     late = datetime.now(UTC) - timedelta(minutes=50)
-    scheduler = scheduler_for(lambda: runs.append(datetime.now(UTC)), every_minutes=5, first=late)
+    scheduler = scheduler_for(lambda: runs.append(datetime.now(UTC)) is None, every_minutes=5, first=late)
     scheduler.start()
     try:
         wait_until(lambda: runs, seconds=10, otherwise=lambda: "it did not run")
@@ -48,5 +48,23 @@ def test_an_evaluation_that_was_due_before_the_start_is_caught_up() -> None:
         due = next_run(scheduler)
         assert due is not None
         assert due > datetime.now(UTC)
+    finally:
+        scheduler.shutdown()
+
+
+def test_a_failed_evaluation_is_tried_again_soon_not_an_interval_later() -> None:
+    runs: list[bool] = []
+
+    def fails_once() -> bool:
+        runs.append(bool(runs))
+        return runs[-1]
+
+    scheduler = scheduler_for(
+        fails_once, every_minutes=60, first=datetime.now(UTC), again_after=timedelta(milliseconds=20)
+    )
+    scheduler.start()
+    try:
+        wait_until(lambda: len(runs) == 2, seconds=10, otherwise=lambda: str(runs))
+        assert runs == [False, True]
     finally:
         scheduler.shutdown()
