@@ -98,6 +98,16 @@ def evaluate(
     )
 
 
+def costs_here(question: Question, flows: dy.DataFrame[Flow], pools: dy.DataFrame[Pool]) -> pl.DataFrame:
+    """This will say what every workload of a question costs where it is, term by term.
+
+    Returns:
+        The workloads, their cluster and pool as `from_…`, with place.cost.TERMS, `gbp_per_hour` (null: no price) and
+        `reason` (null: it can be trusted).
+    """
+    return _here(question, Workload.validate(question.workloads), flows, pools).workloads
+
+
 def _here(
     question: Question, workloads: dy.DataFrame[Workload], flows: dy.DataFrame[Flow], pools: dy.DataFrame[Pool]
 ) -> _Here:
@@ -181,7 +191,7 @@ def _moving(pairs: pl.DataFrame, question: Question, moves: dy.DataFrame[Move]) 
     gains = open_pairs.select(
         "w", "p", "must_move", gain_gbp_per_hour=pl.col("current_gbp_per_hour") - pl.col("ranking_gbp_per_hour")
     )
-    given = choose(Gain.validate(gains), uses(open_pairs))
+    given = choose(Gain.validate(gains), uses(open_pairs)).assignment
     chosen = given.join(open_pairs, on=["w", "p"], how="left", maintain_order="left")
     left = moves_left(moves, at=question.at, max_moves_per_week=question.policy.steady.max_moves_per_week)
     return within_cap(chosen, left=left)

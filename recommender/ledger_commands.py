@@ -1,10 +1,15 @@
-"""The ledger's commands: list, accept, dismiss, snooze, implemented, reopen. Arguments in, one call each, rows out."""
+"""The ledger's commands: list, accept, dismiss, snooze, implemented, reopen, verify, calibrate.
+
+Arguments in, one call each, rows out.
+"""
 
 # ruff: noqa: FBT002, PLR0917 - typer reads options from arguments
 
 from __future__ import annotations
 
 import getpass
+import json
+from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated
@@ -13,12 +18,14 @@ import typer
 
 from exporters.core.clock import SystemClock, parse_utc
 from exporters.core.output import ListFormat, errors_explained, stderr, write_rows
-from exporters.core.settings_file import ConfigOption
+from exporters.core.settings_file import DEFAULT_FILE, ConfigOption, settings_path
+from recommender import verification
 from recommender.advise.record import State
 from recommender.cli import OutputOption, load_settings
+from recommender.ledger.calibrate import as_diff
 from recommender.ledger.decide import Decision, decide
 from recommender.ledger.events import EventKind
-from recommender.ledger.listing import listed, people_read
+from recommender.ledger.listing import listed, measured, people_read, people_read_measured
 from recommender.ledger.store import Ledger
 
 app = typer.Typer(no_args_is_help=True)
@@ -130,6 +137,33 @@ def reopen(
 ) -> None:
     """Reopen a recommendation that was accepted, dismissed, snoozed, or said to be carried out by mistake."""
     _decide(advice_id, Decision(EventKind.REOPENED, author, reason), config, output)
+
+
+@app.command()
+def verify(config: ConfigOption = None, output: OutputOption = ListFormat.TABLE) -> None:
+    """Measure what carried out recommendations really save, by 14 days of usage after the move."""
+    with errors_explained():
+        rows = measured(verification.verify(load_settings(config), at=SystemClock().now()))
+        if rows.is_empty() and output is ListFormat.TABLE:
+            stderr.print("No recommendation was carried out yet: see tuppence implemented.", soft_wrap=True)
+            return
+        write_rows(rows, output, table=people_read_measured(rows), title="Realised savings")
+
+
+@app.command()
+def calibrate(
+    config: ConfigOption = None, as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False
+) -> None:
+    """Propose thresholds from verified savings, as a diff of the settings; nothing is changed."""
+    with errors_explained():
+        settings = load_settings(config)
+        made = verification.calibrate(settings, at=SystemClock().now())
+    if as_json:
+        typer.echo(json.dumps(asdict(made), indent=1))
+        return
+    own_file = isinstance(settings.policy, Path)
+    file = settings.policy if own_file else settings_path(config) or DEFAULT_FILE
+    typer.echo(as_diff(made, file=str(file), section=() if own_file else ("policy",)), nl=False)
 
 
 def _decide(advice_id: str, decision: Decision, config: Path | None, output: ListFormat) -> None:

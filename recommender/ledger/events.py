@@ -42,6 +42,7 @@ class Event:
         expires_at: of `proposed`: how long the advice stands.
         xor_group: of `proposed`: the workload, of which one piece of advice can be carried out.
         document: of `proposed`: the record with the prices of the day, as JSON. Read only when asked for.
+        measured: of `verified`: what was saved and how that was worked out, as JSON.
     """
 
     recommendation_id: str
@@ -57,3 +58,4 @@ class Event:
     expires_at: datetime | None = None
     xor_group: str | None = None
     document: str | None = None
+    measured: str | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import datetime
 
 import polars as pl
@@ -10,6 +10,7 @@ import polars as pl
 from exporters.core.money import pounds
 from exporters.core.units import HOURS_PER_MONTH
 from recommender.advise.record import Recommendation, State
+from recommender.ledger.measurement import Realised
 from recommender.ledger.memory import standings_at
 from recommender.ledger.standing import Standing
 from recommender.ledger.store import Reader
@@ -79,6 +80,72 @@ def people_read(rows: pl.DataFrame) -> pl.DataFrame:
             for row in rows.iter_rows(named=True)
         ]
     )
+
+
+_MEASURED_SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
+    "recommendation_id": pl.String,
+    "outcome": pl.String,
+    "why": pl.String,
+    "title": pl.String,
+    "owner": pl.String,
+    "implemented_at": _TIME,
+    "window_start": _TIME,
+    "window_end": _TIME,
+    "predicted_gbp_per_month": pl.Float64,
+    "saving_gbp_per_month_p10": pl.Float64,
+    "saving_gbp_per_month": pl.Float64,
+    "saving_gbp_per_month_p90": pl.Float64,
+    "counterfactual_gbp_per_hour": pl.Float64,
+    "actual_gbp_per_hour": pl.Float64,
+    "price_basis": pl.String,
+    "predicted_gbp": pl.Float64,
+    "realised_gbp": pl.Float64,
+}
+
+
+def measured(rows: Sequence[Realised]) -> pl.DataFrame:
+    """This will return one row a measurement, in the order given; what was not measured is null."""
+    return pl.DataFrame(
+        [
+            {
+                **one.model_dump(mode="python", exclude={"saving"}),
+                "outcome": one.outcome.value,
+                "saving_gbp_per_month_p10": one.saving and one.saving.p10,
+                "saving_gbp_per_month": one.saving and one.saving.p50,
+                "saving_gbp_per_month_p90": one.saving and one.saving.p90,
+            }
+            for one in rows
+        ],
+        schema=_MEASURED_SCHEMA,
+        strict=False,
+    )
+
+
+def people_read_measured(rows: pl.DataFrame) -> pl.DataFrame:
+    """This will return what a person reads of the rows of `measured`."""
+    return pl.DataFrame(
+        [
+            {
+                "id": row["recommendation_id"],
+                "advice": row["title"],
+                "owner": row["owner"] or "",
+                "predicted a month": _pounds(row["predicted_gbp_per_month"]),
+                "saved a month": _pounds(row["saving_gbp_per_month"]),
+                "between": _between(row["saving_gbp_per_month_p10"], row["saving_gbp_per_month_p90"]),
+                "in 14 days": _pounds(row["realised_gbp"]),
+                "how": f"{row['outcome']}: {row['why']}",
+            }
+            for row in rows.iter_rows(named=True)
+        ]
+    )
+
+
+def _pounds(gbp: float | None) -> str:
+    return "" if gbp is None else pounds(gbp)
+
+
+def _between(low: float | None, high: float | None) -> str:
+    return "" if low is None or high is None else f"{pounds(low)} and {pounds(high)}"
 
 
 def _row(now: Standing, advice: Recommendation) -> dict[str, object]:

@@ -12,6 +12,7 @@ import polars as pl
 from recommender.advise.record import Recommendation, State
 from recommender.frames import Hold, Move
 from recommender.ledger.events import Event, EventKind
+from recommender.ledger.measurement import Realised
 from recommender.ledger.standing import Standing, standing
 from recommender.ledger.store import Histories, Reader
 
@@ -59,6 +60,14 @@ def standings_at(histories: Histories, *, at: datetime) -> Mapping[str, Standing
     """This will return where every recommendation stood at a moment; one proposed later is left out."""
     found = ((one, standing(events, at=at)) for one, events in histories.items())
     return {one: now for one, now in found if now is not None}
+
+
+def verified(reader: Reader, histories: Histories, *, at: datetime) -> tuple[Realised, ...]:
+    """This will return every measurement that was written down by a moment, oldest first."""
+    events = [event for told in histories.values() for event in _until(told, at) if event.kind is EventKind.VERIFIED]
+    texts = reader.measurements(events)
+    ordered = sorted(events, key=lambda event: (event.at, event.recommendation_id))
+    return tuple(Realised.model_validate_json(texts[_key(event)]) for event in ordered)
 
 
 _HOLDS = {State.DISMISSED, State.SNOOZED, State.IMPLEMENTED}

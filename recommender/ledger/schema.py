@@ -29,7 +29,8 @@ from sqlalchemy.types import TypeDecorator
 
 from exporters.core.errors import StoreError
 
-VERSION = 1
+VERSION = 2
+"""1: events. 2: what a verification measured."""
 
 
 class UtcTime(TypeDecorator[datetime]):
@@ -71,13 +72,19 @@ EVENTS = Table(
     Column("expires_at", UtcTime),
     Column("xor_group", Text),
     Column("document", Text),
+    Column("measured", Text),
 )
 """Append only. The primary key keeps two writers from writing the same next event."""
 
 SCHEMA = Table("tuppence_ledger", METADATA, Column("version", Integer, primary_key=True, autoincrement=False))
 """One row: the version of the tables."""
 
-MIGRATIONS: dict[int, Callable[[Connection], None]] = {}
+
+def _to_2(connection: Connection) -> None:
+    connection.execute(text("ALTER TABLE tuppence_events ADD COLUMN measured TEXT"))
+
+
+MIGRATIONS: dict[int, Callable[[Connection], None]] = {1: _to_2}
 """What brings a ledger of a version to the next one."""
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
 
-from sqlalchemy import Connection, RowMapping, insert, select, tuple_
+from sqlalchemy import Column, Connection, RowMapping, insert, select, tuple_
 from sqlalchemy.exc import IntegrityError
 
 from exporters.core.errors import StoreError
@@ -23,10 +23,12 @@ LOCK_WAIT_SECONDS = 10.0
 TRIES = 20
 """How often a writer asks again when others were faster."""
 _AT_ONCE = 200
-_LEAN = [column for column in EVENTS.columns if column.name != "document"]
+_LEAN = [column for column in EVENTS.columns if column.name not in {"document", "measured"}]
 
 Histories = Mapping[str, tuple[Event, ...]]
 """The events of each recommendation, by sequence, without their documents."""
+Texts = Mapping[tuple[str, int], str]
+"""JSON by recommendation and sequence; an event without any is not in it."""
 
 
 class Reader:
@@ -49,16 +51,23 @@ class Reader:
             found.setdefault(row["recommendation_id"], []).append(_event(row))
         return {one: tuple(events) for one, events in found.items()}
 
-    def documents(self, events: Iterable[Event]) -> dict[tuple[str, int], str]:
-        """This will return the documents of some events by recommendation and sequence; one without has none."""
+    def documents(self, events: Iterable[Event]) -> Texts:
+        """This will return the records that some proposals keep."""
+        return self._texts(EVENTS.c.document, events)
+
+    def measurements(self, events: Iterable[Event]) -> Texts:
+        """This will return what some verifications measured."""
+        return self._texts(EVENTS.c.measured, events)
+
+    def _texts(self, column: Column[str], events: Iterable[Event]) -> Texts:
         if self._connection is None:
             return {}
         keys = [(one.recommendation_id, one.sequence) for one in events]
-        columns = (EVENTS.c.recommendation_id, EVENTS.c.sequence)
+        key = (EVENTS.c.recommendation_id, EVENTS.c.sequence)
         found: dict[tuple[str, int], str] = {}
         for start in range(0, len(keys), _AT_ONCE):
-            wanted = tuple_(*columns).in_(keys[start : start + _AT_ONCE])
-            rows = self._connection.execute(select(*columns, EVENTS.c.document).where(wanted))
+            wanted = tuple_(*key).in_(keys[start : start + _AT_ONCE])
+            rows = self._connection.execute(select(*key, column).where(wanted))
             found.update(((one, sequence), text) for one, sequence, text in rows if text is not None)
         return found
 

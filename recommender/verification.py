@@ -1,0 +1,150 @@
+"""The edge of verification and calibration: what was carried out is measured by today's usage and written down."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from exporters.core.errors import SettingsError
+from recommender.advise.decision import Question
+from recommender.advise.record import Guards, Recommendation, State
+from recommender.inputs import policy_of, prices_at, usage_at
+from recommender.ledger.calibrate import Calibration, Verified, calibration
+from recommender.ledger.events import TUPPENCE, Event, EventKind
+from recommender.ledger.measurement import VERIFY_DAYS, Outcome, Realised
+from recommender.ledger.memory import standings_at, verified
+from recommender.ledger.realised import CarriedOut, realised
+from recommender.ledger.standing import Standing
+from recommender.ledger.store import Histories, Ledger, Reader
+from recommender.observe.fleet import pools
+from recommender.observe.workloads import observe
+from recommender.settings import RecommenderSettings
+
+
+def verify(settings: RecommenderSettings, *, at: datetime) -> tuple[Realised, ...]:
+    """This will measure every move that was carried out and not verified yet, and write down what was measured.
+
+    Returns:
+        All measurements of the ledger, oldest first, then the moves of which nothing can be said yet.
+
+    Raises:
+        TuppenceError: usage, prices or the ledger cannot be read; nothing is written.
+    """
+    ledger = Ledger.at(settings.ledger)
+    with ledger.reading() as reader:
+        histories = reader.histories()
+        waiting = _waiting(histories, at)
+        before = verified(reader, histories, at=at)
+        carried = _carried_out(reader, waiting)
+    found = _measured(settings, carried, at) if carried else ()
+    measured = {one.recommendation_id: one for one in found if one.outcome is Outcome.MEASURED}
+    if measured:
+        ledger.add(lambda now: _events(now, waiting, measured, at))
+    rest = (one for one in found if one.outcome is not Outcome.MEASURED)
+    return (*before, *measured.values(), *rest)
+
+
+def calibrate(settings: RecommenderSettings, *, at: datetime) -> Calibration:
+    """This will propose thresholds from what was verified; see ledger.calibrate.
+
+    Raises:
+        TuppenceError: the ledger or the policy cannot be read.
+    """
+    with Ledger.at(settings.ledger).reading() as reader:
+        histories = reader.histories()
+        items = _items(reader, histories, at)
+        week_ago = _guards_of(reader, histories, at=at - timedelta(days=7))
+    return calibration(items, policy_of(settings).steady, week_ago=week_ago)
+
+
+def _waiting(histories: Histories, at: datetime) -> list[Standing]:
+    """Carried out, not verified, and nothing newer than the verification is known of it."""
+    standings = standings_at(histories, at=at)
+    return [
+        now
+        for identifier, now in standings.items()
+        if now.state is State.IMPLEMENTED and histories[identifier][-1].at <= at
+    ]
+
+
+def _carried_out(reader: Reader, waiting: Sequence[Standing]) -> list[CarriedOut]:
+    texts = reader.documents(one.proposal for one in waiting)
+    carried = []
+    for one in waiting:
+        advice = Recommendation.model_validate_json(texts[one.recommendation_id, one.proposal.sequence])
+        assert one.implemented_at is not None, "it is implemented"
+        carried.append(CarriedOut(advice, one.implemented_at))
+    return carried
+
+
+def _measured(settings: RecommenderSettings, carried: Sequence[CarriedOut], at: datetime) -> tuple[Realised, ...]:
+    if not settings.clusters:
+        raise SettingsError("the fleet has no cluster", where="clusters", next_step="Describe the clusters.")
+    longer = settings.usage.model_copy(update={"window_hours": VERIFY_DAYS * 24})
+    usage, period = usage_at(settings.model_copy(update={"usage": longer}), at=at, window=None)
+    policy = policy_of(settings)
+    seen = observe(usage, policy, clusters=settings.clusters, window=period)
+    fleet = pools(settings.clusters)
+    question = Question(
+        prices=prices_at(settings, at=at),
+        workloads=seen.workloads,
+        pools=fleet,
+        policy=policy,
+        at=at,
+        usage_window=(period.start, period.end),
+        expires_after_hours=settings.recommend.expires_after_hours,
+        min_coverage_ratio=settings.usage.min_coverage_ratio,
+        unfit=seen.not_enough_data,
+    )
+    return realised(carried, question, seen.flows, fleet)
+
+
+def _events(reader: Reader, waiting: Sequence[Standing], measured: dict[str, Realised], at: datetime) -> list[Event]:
+    """What was measured, but for advice that somebody has changed meanwhile."""
+    histories = reader.histories()
+    return [
+        Event(
+            recommendation_id=one.recommendation_id,
+            sequence=one.last.sequence + 1,
+            kind=EventKind.VERIFIED,
+            at=at,
+            author=TUPPENCE,
+            reason=measured[one.recommendation_id].why,
+            measured=measured[one.recommendation_id].model_dump_json(exclude_none=True),
+        )
+        for one in waiting
+        if one.recommendation_id in measured and histories[one.recommendation_id][-1] == one.last
+    ]
+
+
+def _items(reader: Reader, histories: Histories, at: datetime) -> list[Verified]:
+    """Every measurement beside the thresholds that its proposal passed."""
+    rows = verified(reader, histories, at=at)
+    proposals = {
+        one.recommendation_id: event
+        for one in rows
+        for event in histories[one.recommendation_id]
+        if event.kind is EventKind.PROPOSED and event.at <= one.implemented_at
+    }
+    texts = reader.documents(proposals.values())
+    items = []
+    for row in rows:
+        proposal = proposals[row.recommendation_id]
+        advice = Recommendation.model_validate_json(texts[row.recommendation_id, proposal.sequence])
+        if advice.guards is not None and row.predicted_gbp is not None and row.realised_gbp is not None:
+            items.append(Verified(float(row.predicted_gbp), float(row.realised_gbp), advice.guards))
+    return items
+
+
+def _guards_of(reader: Reader, histories: Histories, *, at: datetime) -> Guards | None:
+    """The thresholds that the newest advice of a moment was judged by; None: there was none yet."""
+    proposals = sorted(
+        (event for told in histories.values() for event in told if event.kind is EventKind.PROPOSED and event.at <= at),
+        key=lambda event: (event.at, event.recommendation_id),
+        reverse=True,
+    )
+    for event in proposals:
+        text = reader.documents([event])[event.recommendation_id, event.sequence]
+        if (guards := Recommendation.model_validate_json(text).guards) is not None:
+            return guards
+    return None
