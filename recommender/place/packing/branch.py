@@ -1,15 +1,17 @@
 """Branch and price: split on how many nodes of some offers a plan has, always at the branch with the lowest bound.
 
 A plan has a whole number of nodes of each offer, of each cluster, of each GPU count and in all; where the linear
-programme has a fraction, one branch takes at most the whole number below and the other at least the one above.
-Every branch generates its own columns, so that its bound is certified; the lowest bound of the open branches is the
-bound of the question. Branching on sums over columns leaves the knapsack as it is (Vanderbeck 2000).
+programme has a fraction, one branch takes at most the whole number below and the other at least the one above; where
+all are whole, the pods of an item on the nodes of an offer are counted instead. Every branch generates its own
+columns, so that its bound is certified; the lowest bound of the open branches is the bound of the question. Branching
+on sums over columns leaves the knapsack as it is (Vanderbeck 2000).
 """
 
 from __future__ import annotations
 
 import heapq
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +19,7 @@ import numpy as np
 from recommender.place.packing.columns import ColumnPool
 from recommender.place.packing.dive import dive
 from recommender.place.packing.draft import Draft, draft_of, greedy, left_by_item
-from recommender.place.packing.generate import Generated, generate
+from recommender.place.packing.generate import Generated, generate, near_columns
 from recommender.place.packing.improve import improved
 from recommender.place.packing.items import Bools, Ints, Model, Rows
 from recommender.place.packing.knapsack import Floats, Knapsack
@@ -61,6 +63,7 @@ class Search:
         self._sets = _offer_sets(model)
         self._best: Draft | None = None
         self._left = model.demand
+        self._tried = 0
         self._branches = 0
         self._rounds = 0
 
@@ -69,8 +72,8 @@ class Search:
         root = self._solve(())
         plan, self._left = greedy(self._model, self._pool.columns, root.solved.cover)
         self._take(None if self._left.any() else plan)
-        self._take(dive(self._model, self._pool, self._knapsack, root.solved.cover, root.solved.nodes))
-        self._take_integer()
+        self._plan_from(root)
+        self._widen(root)
         if self._best is None and root.solved.left_out:
             return self._searched(root, root.bound)
         return self._searched(root, self._branch(root))
@@ -94,7 +97,7 @@ class Search:
                 else:
                     heapq.heappush(open_branches, entry)
                 if self._branches % _EVERY == 0:
-                    self._take_integer()
+                    self._plan_from(child)
         if self._branches > 1:
             self._take_integer()
         return min([closed, *(entry[0] for entry in open_branches)])
@@ -139,8 +142,27 @@ class Search:
         if self._best is None or better.cost < self._best.cost:
             self._best = better
 
+    def _plan_from(self, generated: Generated) -> None:
+        """Dive from a linear programme, then choose among all columns."""
+        solved = generated.solved
+        self._take(dive(self._model, self._pool, self._knapsack, solved.cover, solved.nodes))
+        self._take_integer()
+
+    def _widen(self, root: Generated) -> None:
+        """Choose again, with the columns added that a better plan could have."""
+        if self._best is None or root.bound >= self._enough():
+            return
+        gap = self._best.cost - root.bound
+        self._pool.extend(
+            near_columns(self._model, self._knapsack, root.solved.cover, within=gap, columns=self._effort.near_columns)
+        )
+        self._take_integer()
+
     def _take_integer(self) -> None:
-        """Solve the integer programme over the columns found, and take the plan if it is better."""
+        """Solve the integer programme over the columns found, where some are new, and take the plan if it is better."""
+        if self._tried == len(self._pool.columns):
+            return
+        self._tried = len(self._pool.columns)
         master = Master(self._model, self._pool, self._model.limits)
         chosen = master.solve_integer(nodes=self._effort.integer_nodes, gap_ratio=self._effort.gap_ratio / 2)
         if chosen is None:
@@ -152,22 +174,38 @@ class Search:
         self._take(draft_of(self._model, nodes, tuple(home for home in chosen.homes if home is not None)))
 
     def _split(self, generated: Generated) -> tuple[Rows, Rows] | None:
-        """The set of offers whose nodes are most fractional, at most and at least; None where all are whole."""
+        """The most fractional number of nodes, at most and at least; where all are whole, of pods on an offer."""
+        held = np.zeros(self._model.usable.shape)
         offers = np.zeros(len(self._model.offers))
         columns = self._pool.columns[: len(generated.solved.nodes)]
-        np.add.at(offers, [column.offer for column in columns], generated.solved.nodes)
-        best, most = None, _WHOLE
-        for members in self._sets:
-            nodes = float(offers[members].sum())
-            fraction = min(nodes - math.floor(nodes), math.ceil(nodes) - nodes)
-            if fraction > most + _WHOLE:
-                best, most = (members, nodes), fraction
-        if best is None:
-            return None
-        members, nodes = best
-        weights = tuple(members.astype(float).tolist())
-        least = float(math.floor(nodes))
-        return Rows(weights, least, at_most=True), Rows(weights, least + 1, at_most=False)
+        for column, nodes in zip(columns, generated.solved.nodes.tolist(), strict=True):
+            offers[column.offer] += nodes
+            for item, count in column.contents:
+                held[column.offer, item] += nodes * count
+        counted = [(members, None, float(offers[members].sum())) for members in self._sets]
+        return _halved(counted) or _halved(
+            [(_only(offer, len(offers)), int(item), float(held[offer, item])) for offer, item in np.argwhere(held)]
+        )
+
+
+def _halved(counted: Sequence[tuple[Bools, int | None, float]]) -> tuple[Rows, Rows] | None:
+    """Two rows that part the most fractional of the sums; None where all are whole."""
+    fractions = [min(total - math.floor(total), math.ceil(total) - total) for _, _, total in counted]
+    most = max(fractions, default=0.0)
+    if most <= _WHOLE:
+        return None
+    members, item, total = next(
+        one for one, fraction in zip(counted, fractions, strict=True) if fraction >= most - _WHOLE
+    )
+    weights = tuple(members.astype(float).tolist())
+    least = float(math.floor(total))
+    return Rows(weights, least, at_most=True, item=item), Rows(weights, least + 1, at_most=False, item=item)
+
+
+def _only(offer: int, size: int) -> Bools:
+    members = np.zeros(size, dtype=bool)
+    members[offer] = True
+    return members
 
 
 def _offer_sets(model: Model) -> list[Bools]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recommender.place.packing.items import Ints, Model
+from recommender.place.packing.items import Ints, Model, Rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,12 @@ def column_cost(model: Model, column: Column) -> float:
     """This will return what a node and its contents cost, £/h."""
     extra = sum(float(model.surcharges[column.offer, item]) * held for item, held in column.contents)
     return float(model.prices[column.offer]) + extra
+
+
+def row_sum(row: Rows, column: Column) -> float:
+    """This will return what a node adds to a limit or branching row."""
+    weight = row.weights[column.offer]
+    return weight if row.item is None else weight * dict(column.contents).get(row.item, 0)
 
 
 class ColumnPool:

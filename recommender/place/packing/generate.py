@@ -17,6 +17,7 @@ from recommender.place.packing.knapsack import Floats, Knapsack
 from recommender.place.packing.master import Master, Solved, left_out_price
 
 _CONVERGED = 1e-7
+_NEAR = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +58,12 @@ def generate(
         cutoff: a bound from here on makes the branch useless (£/h).
         exactly: whether to go on until no column pays; else until none is found with little effort.
     """
-    weights = np.array([row.weights for row in rows], dtype=np.float64).reshape(len(rows), len(model.offers))
     bound, done, found = 0.0, 0, True
     solved = master.solve()
     while found and done < rounds and bound < min(cutoff, solved.value * (1 - _CONVERGED)):
         done += 1
         for exact in (False, True) if exactly else (False,):
-            priced = _price(model, knapsack, solved, weights, exact=exact)
+            priced = _price(model, knapsack, solved, rows, exact=exact)
             bound = max(bound, _bound(model, rows, solved, priced.worth))
             found = pool.extend(priced.columns)
             if found or bound >= solved.value * (1 - _CONVERGED):
@@ -74,20 +74,52 @@ def generate(
     return Generated(solved, bound, done)
 
 
+def near_columns(
+    model: Model, knapsack: Knapsack, cover: Floats, *, within: float, columns: int
+) -> list[tuple[int, Ints]]:
+    """This will return columns that cost at most so much more than they are worth, the nearest first.
+
+    A plan that is cheaper than the best known by some amount has no column whose reduced cost exceeds the gap to the
+    bound, so that these are the columns to choose from.
+
+    Args:
+        model: the question, without branching rows.
+        knapsack: packs one node.
+        cover: dual price of each cover row.
+        within: the most that a column may cost beyond its worth, £/h.
+        columns: how many at most.
+    """
+    duals = np.append(cover, 0.0)
+    found: list[tuple[float, int, Ints]] = []
+    for offer, price in enumerate(model.prices.tolist()):
+        values = duals[model.row_of[offer]] - model.surcharges[offer]
+        counts = np.where(model.usable[offer], model.counts, 0)
+        patterns = knapsack.near(values, counts, model.gives[offer], threshold=price - within, patterns=_NEAR)
+        found += [(price - float(values @ one), offer, one) for one in patterns]
+    found.sort(key=lambda one: (one[0], one[1], one[2].tolist()))
+    return [(offer, one) for _, offer, one in found[:columns]]
+
+
 @dataclass(frozen=True, slots=True)
 class _Priced:
     worth: Floats
     columns: list[tuple[int, Ints]]
 
 
-def _price(model: Model, knapsack: Knapsack, solved: Solved, weights: Floats, *, exact: bool) -> _Priced:
+def _price(model: Model, knapsack: Knapsack, solved: Solved, rows: tuple[Rows, ...], *, exact: bool) -> _Priced:
     """What each offer's best node is worth, branching rows included, and the nodes worth more than they cost."""
-    extra = solved.bounds @ weights
+    extra = np.zeros(len(model.offers))
+    added = np.zeros(model.surcharges.shape)
+    for dual, row in zip(solved.bounds.tolist(), rows, strict=True):
+        if row.item is None:
+            extra += dual * np.array(row.weights)
+        else:
+            added[:, row.item] += dual * np.array(row.weights)
     cover = np.append(solved.cover, 0.0)
     worth = np.zeros(len(model.offers))
     columns = []
     for offer, price in enumerate(model.prices.tolist()):
-        values = cover[model.row_of[offer]] - model.surcharges[offer]
+        values = cover[model.row_of[offer]] - model.surcharges[offer] + added[offer]
         counts = np.where(model.usable[offer], model.counts, 0)
         packed = knapsack.best(values, counts, model.gives[offer], threshold=price - float(extra[offer]), exact=exact)
         worth[offer] = packed.at_most + extra[offer]

@@ -29,11 +29,13 @@ class Rows:
         weights: one an offer of the model.
         bound: the right-hand side.
         at_most: whether the sum may not exceed the bound; else it may not fall below it.
+        item: where not None, each node counts as often as it holds pods of this item.
     """
 
     weights: tuple[float, ...]
     bound: float
     at_most: bool
+    item: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

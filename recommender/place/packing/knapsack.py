@@ -60,8 +60,7 @@ class Knapsack:
             threshold: packings worth less are of no interest.
             exact: whether to go on where partial packings are too many; else `at_most` is then a bound only.
         """
-        room = np.min(np.where(self._needs > 0, gives // np.maximum(self._needs, 1), counts[:, None]), axis=1)
-        most = np.where(values > _EPSILON, np.minimum(room, counts), 0)
+        most = self._most(values, counts, gives)
         wanted = np.flatnonzero(most > 0)
         if threshold < 0 and wanted.size == 0:
             return Packed(0.0, (np.zeros_like(counts),))
@@ -70,10 +69,7 @@ class Knapsack:
         relaxed, prices = self._relaxation.solve(values, most, gives)
         if relaxed <= threshold + _EPSILON:
             return Packed(max(relaxed, 0.0), ())
-        profit = values[wanted] - self._needs[wanted] @ prices
-        order = wanted[np.lexsort((wanted, -np.abs(profit) * most[wanted]))]
-        profit = values[wanted] - self._needs[wanted] @ prices
-        order = wanted[np.lexsort((wanted, -np.abs(profit) * most[wanted]))]
+        order = self._order(wanted, values, most, prices)
         first = self._filled(order, prices, values, most, gives)
         floor = max(threshold, float(values @ first))
         found, beyond = self._search(order, values, most, gives, prices=prices, floor=floor)
@@ -89,10 +85,51 @@ class Knapsack:
         patterns = tuple(one for value, one in worth if value > threshold + _EPSILON)
         return Packed(max(threshold, worth[0][0], beyond), patterns)
 
+    def near(self, values: Floats, counts: Ints, gives: Ints, *, threshold: float, patterns: int) -> list[Ints]:
+        """This will return the best packings worth more than the threshold, at most so many; not always all of them.
+
+        Args:
+            values: of one pod of each item.
+            counts: most pods of each item; 0 where the node may not hold it.
+            gives: what the node holds (3).
+            threshold: packings worth less are of no interest.
+            patterns: how many packings at most.
+        """
+        most = self._most(values, counts, gives)
+        wanted = np.flatnonzero(most > 0)
+        if wanted.size == 0:
+            return []
+        relaxed, prices = self._relaxation.solve(values, most, gives)
+        if relaxed <= threshold:
+            return []
+        order = self._order(wanted, values, most, prices)
+        found, _ = self._search(order, values, most, gives, prices=prices, floor=threshold, kept=patterns)
+        return [one for one in found if float(values @ one) > threshold]
+
+    def _most(self, values: Floats, counts: Ints, gives: Ints) -> Ints:
+        room = np.min(np.where(self._needs > 0, gives // np.maximum(self._needs, 1), counts[:, None]), axis=1)
+        return np.where(values > _EPSILON, np.minimum(room, counts), 0)
+
+    def _order(self, wanted: Ints, values: Floats, most: Ints, prices: Floats) -> Ints:
+        """The most decided item first: the one that gains or loses most beside the price of its room."""
+        profit = values[wanted] - self._needs[wanted] @ prices
+        return wanted[np.lexsort((wanted, -np.abs(profit) * most[wanted]))]
+
     def _search(
-        self, order: Ints, values: Floats, most: Ints, gives: Ints, *, prices: Floats, floor: float
+        self,
+        order: Ints,
+        values: Floats,
+        most: Ints,
+        gives: Ints,
+        *,
+        prices: Floats,
+        floor: float,
+        kept: int | None = None,
     ) -> tuple[list[Ints], float]:
-        """The best packings worth at least the floor, and what a packing that was given up could be worth."""
+        """The best packings worth at least the floor, and what a packing that was given up could be worth.
+
+        Without a number to keep, the floor rises to the best packing found, and a few of the best are returned.
+        """
         needs = self._needs[order]
         gain = np.maximum(values[order] - needs @ prices, 0.0) * most[order]
         later = np.concatenate([np.cumsum(gain[::-1])[::-1][1:], [0.0]])
@@ -102,16 +139,17 @@ class Knapsack:
         beyond = 0.0
         for stage, item in enumerate(order.tolist()):
             left, worth, parent, taken = _extended(left, worth, needs[stage], float(values[item]), int(most[item]))
-            floor = max(floor, float(worth.max(initial=0.0)))
+            if kept is None:
+                floor = max(floor, float(worth.max(initial=0.0)))
             bound = worth + left @ prices + later[stage]
-            kept = np.flatnonzero(bound > floor - _EPSILON)
-            if kept.size > labels:
-                ranked = kept[np.lexsort((kept, -bound[kept]))]
+            still = np.flatnonzero(bound > floor - _EPSILON)
+            if still.size > labels:
+                ranked = still[np.lexsort((still, -bound[still]))]
                 beyond = max(beyond, float(bound[ranked[labels]]))
-                kept = np.sort(ranked[:labels])
-            left, worth = left[kept], worth[kept]
-            trail.append((parent[kept], taken[kept]))
-        ends = np.lexsort((np.arange(worth.size), -worth))[:_KEPT].tolist()
+                still = np.sort(ranked[:labels])
+            left, worth = left[still], worth[still]
+            trail.append((parent[still], taken[still]))
+        ends = np.lexsort((np.arange(worth.size), -worth))[: kept or _KEPT].tolist()
         return [_contents(trail, order, end, most.size) for end in ends], beyond
 
     def _filled(self, order: Ints, prices: Floats, values: Floats, most: Ints, gives: Ints) -> Ints:

@@ -2,7 +2,8 @@
 
 Rows: one cover row for each item (for each cluster where the item's gang may go), one for each gang, one for each
 limit and branching row. Columns: nodes; for each gang and cluster the choice of that cluster; for each item and gang
-the choice to leave it out, at a price above that of any plan.
+the choice to leave it out, at a price above that of any plan; the like for each branching row that asks for at least
+some nodes, so that there is always a solution.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 import highspy
 import numpy as np
 
-from recommender.place.packing.columns import ColumnPool, column_cost
+from recommender.place.packing.columns import ColumnPool, column_cost, row_sum
 from recommender.place.packing.highs import quiet_solver
 from recommender.place.packing.items import Model, Rows
 from recommender.place.packing.knapsack import Floats
@@ -80,11 +81,8 @@ class Master:
         """This will take in the columns that the pool has gained."""
         for column in self._pool.columns[self._added :]:
             entries = [(row, float(held)) for row, held in self._pool.rows(column)]
-            entries += [
-                (self._first_bound + at, row.weights[column.offer])
-                for at, row in enumerate(self._rows)
-                if row.weights[column.offer]
-            ]
+            sums = ((self._first_bound + at, row_sum(row, column)) for at, row in enumerate(self._rows))
+            entries += [(at, value) for at, value in sums if value]
             most = _INFINITY if self._model.usable[column.offer].any() else 0.0
             self._add(column_cost(self._model, column), entries, most=most)
         self._added = len(self._pool.columns)
@@ -162,6 +160,10 @@ class Master:
             self._add(penalty * members, [(self._covers + gang, 1.0)])
             at += len(homes) + 1
             self._leaving.append(at - 1)
+        for number, extra in enumerate(self._rows):
+            if not extra.at_most:
+                self._add(2 * penalty, [(self._first_bound + number, 1.0)])
+                at += 1
         self._choices = at
 
     def _row(self, low: float, high: float) -> None:

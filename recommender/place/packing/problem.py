@@ -88,6 +88,7 @@ class Effort:
         node_nodes: branch-and-bound nodes of that; beyond, the bound is weaker but still holds.
         branches: branches solved; 1: only the first linear programme.
         integer_nodes: branch-and-bound nodes of each integer master.
+        near_columns: columns added to the choice beside those that the linear programme asked for.
         gap_ratio: stop once the plan is known to be this near to the best.
     """
 
@@ -96,6 +97,7 @@ class Effort:
     node_nodes: int = 5_000
     branches: int = 20
     integer_nodes: int = 200
+    near_columns: int = 300
     gap_ratio: float = 0.001
 
 
