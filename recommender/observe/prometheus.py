@@ -10,7 +10,7 @@ import base64
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
@@ -23,8 +23,6 @@ from exporters.core.secrets import read_secret
 from recommender.settings import PrometheusSettings
 
 SETTING = "usage.prometheus"
-MOST_POINTS_A_SERIES = 11_000
-"""Prometheus refuses a range query with more points a series (web/api/v1, "exceeded maximum resolution")."""
 TRIES = 3
 ANSWER_SECONDS = 5.0
 """What the answer's way back may take on top of the time that the server has for the query."""
@@ -39,17 +37,16 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
-class Steps:
-    """The moments a range query is evaluated at, both ends included."""
+class Stored:
+    """Samples as they were stored; labels stand apart from points, because a series of a week has 168 points.
 
-    start: datetime
-    end: datetime
-    step: timedelta
+    Args:
+        labels: series (UInt32), and a column a label (empty: not there).
+        points: series, timestamp (UTC), value (Float64).
+    """
 
-    @property
-    def count(self) -> int:
-        """How many moments there are."""
-        return int((self.end - self.start) / self.step) + 1
+    labels: pl.DataFrame
+    points: pl.DataFrame
 
 
 class Prometheus:
@@ -87,53 +84,47 @@ class Prometheus:
         frame = pl.DataFrame(rows, schema=dict.fromkeys(labels, pl.String) | {"value": pl.Float64}, orient="row")
         return self._finite(query, frame)
 
-    def range(self, query: Query, steps: Steps, *, labels: Sequence[str], series: int) -> pl.DataFrame:
-        """This will evaluate a query at many moments: a column a label, timestamp (UTC) and value.
+    def stored(
+        self, record: str, *, start: datetime, end: datetime, labels: Sequence[str], expected_points: int
+    ) -> Stored:
+        """This will return the stored samples of a record after start, up to and with end.
+
+        An instant query over a range selector: nothing is evaluated and no step is chosen, so it costs the server less
+        than a range query and gives each sample once, with its own time.
 
         Args:
-            query: what to ask.
-            steps: when.
+            record: the name of the series, which errors call the query by.
+            start: the moment before the first one.
+            end: the last moment.
             labels: the labels that become columns.
-            series: how many series are expected; with the steps it must stay within the points budget.
+            expected_points: must be within the points budget.
 
         Raises:
             SettingsError: the query is over the points budget and was not sent.
             SourceError: the server did not answer as it should; transient or not.
             IntegrityError: the answer is partial, or holds values that are not finite.
         """
-        self._check_budget(query, steps, series)
-        window = {"start": _seconds(steps.start), "end": _seconds(steps.end), "step": str(steps.step.total_seconds())}
-        answer = self._ask(query, "query_range", window, kind="matrix")
-        names = [_labels(one, labels) for one in answer]
-        frame = pl.DataFrame(
-            {
-                **{label: [name[place] for name in names] for place, label in enumerate(labels)},
-                "timestamp": [[float(point[0]) for point in one["values"]] for one in answer],
-                "value": [[float(point[1]) for point in one["values"]] for one in answer],
-            },
-            schema=dict.fromkeys(labels, pl.String) | {"timestamp": pl.List(pl.Float64), "value": pl.List(pl.Float64)},
-        ).explode("timestamp", "value")
-        moment = (pl.col("timestamp") * 1_000_000).round().cast(pl.Int64).cast(pl.Datetime("us", "UTC"))
-        return self._finite(query, frame.with_columns(moment.alias("timestamp")))
+        # A millisecond less, because the range is closed at both ends in Prometheus 2.
+        query = Query(record, f"{record}[{round((end - start).total_seconds() * 1_000) - 1}ms]")
+        self._check_budget(query, expected_points)
+        answer = self._ask(query, "query", {"time": _seconds(end)}, kind="matrix")
+        named = [(number, *_labels(one, labels)) for number, one in enumerate(answer)]
+        schema: dict[str, type[pl.DataType]] = {"series": pl.UInt32} | dict.fromkeys(labels, pl.String)
+        points = self._finite(query, _points(answer))
+        return Stored(labels=pl.DataFrame(named, schema=schema, orient="row"), points=points)
 
-    def _check_budget(self, query: Query, steps: Steps, series: int) -> None:
-        if steps.count > MOST_POINTS_A_SERIES:
+    def _check_budget(self, query: Query, points: int) -> None:
+        if points > self._settings.max_points:
             raise SettingsError(
-                f"the query {query.name!r} asks for {steps.count} points a series; at most {MOST_POINTS_A_SERIES} go",
-                where="usage.window_hours",
-                next_step="Take a shorter window.",
-            )
-        if (points := series * steps.count) > self._settings.max_points:
-            raise SettingsError(
-                f"the query {query.name!r} would return {points} points ({series} series × {steps.count}), more than "
-                f"{self._settings.max_points}; it was not sent",
+                f"the query {query.name!r} would return {points} points, more than {self._settings.max_points}; it was "
+                "not sent",
                 where=f"{SETTING}.max_points",
                 next_step="Take a shorter window, or raise the budget if the server can bear it.",
             )
 
     def _ask(self, query: Query, path: str, params: Mapping[str, str], *, kind: str) -> list[dict[str, Any]]:
-        thanos = {"partial_response": "false", "dedup": "true"} if self._settings.thanos else {}
-        sent = {"query": query.expression, "timeout": f"{self._settings.timeout_seconds:g}s", **params, **thanos}
+        sent = {"query": query.expression, "timeout": f"{self._settings.timeout_seconds:g}s", **params}
+        sent |= _OF_THANOS if self._settings.thanos else {}
         patience = TRIES * (self._settings.timeout_seconds + ANSWER_SECONDS)
         try:
             response = get(
@@ -157,9 +148,11 @@ class Prometheus:
             self._fail(query, f"got an answer that is not the query API's ({words}: {response.text[:80]!r})", error)
         if status != "success":
             self._fail(query, f"was refused: {body.get('errorType')}: {body.get('error')}")
-        if body.get("warnings"):
+        # `warnings`: Thanos, Mimir and Prometheus; `isPartial`: the cluster version of VictoriaMetrics.
+        if body.get("warnings") or body.get("isPartial"):
+            said = "; ".join(map(str, body.get("warnings") or ["isPartial"]))
             raise IntegrityError(
-                f"the query {query.name!r} may be incomplete: {'; '.join(map(str, body['warnings']))}",
+                f"the query {query.name!r} may be incomplete: {said}",
                 where=self._url,
                 next_step="Find out which part of the data did not answer; nothing is taken from a partial answer.",
             )
@@ -184,6 +177,8 @@ class Prometheus:
         )
 
 
+_OF_THANOS = {"partial_response": "false", "dedup": "true", "max_source_resolution": "0s"}
+"""Complete answers, replicas once, and the samples that were recorded (Thanos, Query API), not down-sampled ones."""
 _ADVICE = "Check usage.prometheus.url, the credentials and the tenant, and try the query in the server's own page."
 
 
@@ -211,6 +206,32 @@ def _headers(settings: PrometheusSettings) -> dict[str, str]:
 def _labels(series: dict[str, Any], labels: Sequence[str]) -> tuple[str, ...]:
     metric = series["metric"]
     return tuple(str(metric.get(label, "")) for label in labels)
+
+
+def _points(answer: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+    """All points of a matrix in three columns; numbers stay text until polars reads them, which is quicker."""
+    moments: list[float] = []
+    values: list[str] = []
+    series: list[int] = []
+    for number, one in enumerate(answer):
+        series += [number] * len(one["values"])
+        for moment, value in one["values"]:
+            moments.append(moment)
+            values.append(value)
+    return pl.DataFrame(
+        {
+            "series": pl.Series(series, dtype=pl.UInt32),
+            "timestamp": pl.Series(moments, dtype=pl.Float64),
+            "value": pl.Series(values, dtype=pl.String),
+        }
+    ).with_columns(
+        (pl.col("timestamp") * 1_000)
+        .round()
+        .cast(pl.Int64)
+        .cast(pl.Datetime("ms", "UTC"))
+        .cast(pl.Datetime("us", "UTC")),
+        pl.col("value").cast(pl.Float64),
+    )
 
 
 def _seconds(moment: datetime) -> str:

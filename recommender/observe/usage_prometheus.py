@@ -7,24 +7,21 @@ in is missing from `observed`, never a zero.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from datetime import timedelta
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 
 from exporters.core.errors import IntegrityError
 from recommender.frames import ClusterSample, StatedAttribute, UsageSample
 from recommender.observe.coverage import Window
-from recommender.observe.prometheus import Prometheus, Query, Steps
+from recommender.observe.prometheus import Prometheus, Stored
+from recommender.observe.records import HOUR, Records
 from recommender.observe.usage import ATTRIBUTE_NAMES, PRIORITY_CLASS, Usage, canonical_gpu_model
 from recommender.settings import PrometheusSettings
 
-HOUR = timedelta(hours=1)
-NEWEST_OF_HOUR = "59m59s999ms"
-"""Just under an hour, because a range that is closed at both ends (Prometheus 2) would read the hour before again."""
-
 WORKLOAD = ("namespace", "workload_kind", "workload")
 PLACE = ("pool", "instance_type", "capacity_type")
+KEY = ("cluster", *WORKLOAD, *PLACE)
 COVERAGE = "tuppence:cluster_coverage_ratio:1h"
 AMOUNTS: Mapping[str, str] = {
     "replicas": "tuppence:workload_replicas:mean1h",
@@ -69,50 +66,17 @@ def read_usage(settings: PrometheusSettings, window: Window) -> Usage:
         IntegrityError: the records are not there, carry no cluster label, or an answer is partial.
     """
     with Prometheus(settings) as server:
-        reader = _Reader(server, settings, window)
-        reader.count()
-        observed = reader.read(COVERAGE, ())
+        records = Records(server, settings, window)
+        records.count(RECORDS)
+        observed = records.read(COVERAGE, ())
         _check_there(observed, settings, window)
         return Usage(
-            samples=UsageSample.validate(_samples(reader)),
-            stated=StatedAttribute.validate(_stated(reader)),
+            samples=UsageSample.validate(_samples(records)),
+            stated=StatedAttribute.validate(_stated(records)),
             observed=ClusterSample.validate(
                 observed.select("cluster", "timestamp", pl.col("value").alias("coverage_ratio"))
             ),
         )
-
-
-class _Reader:
-    """Reads whole records over the window, each within the points budget."""
-
-    def __init__(self, server: Prometheus, settings: PrometheusSettings, window: Window) -> None:
-        self._server = server
-        self._cluster = settings.cluster_label
-        self._window = window
-        self._series: dict[str, int] = {}
-
-    def count(self) -> None:
-        """This will count the series of every record in one cheap query."""
-        hours = round(self._window.seconds / HOUR.total_seconds())
-        names = "|".join(RECORDS)
-        query = Query(
-            "series of each record", f'count by (__name__) (last_over_time({{__name__=~"{names}"}}[{hours}h]))'
-        )
-        counted = self._server.instant(query, at=self._window.end, labels=("__name__",))
-        self._series = {str(name): int(number) for name, number in counted.iter_rows()}
-
-    def read(self, record: str, labels: tuple[str, ...]) -> pl.DataFrame:
-        """This will return a record: cluster, the labels, timestamp (the start of the hour), value.
-
-        Further labels, such as those of replicas of one Prometheus, are maximised away.
-        """
-        by = ", ".join((self._cluster, *labels))
-        expression = f"max by ({by}) (last_over_time({record}[{NEWEST_OF_HOUR}]))"
-        steps = Steps(start=self._window.start + HOUR, end=self._window.end, step=HOUR)
-        frame = self._server.range(
-            Query(record, expression), steps, labels=(self._cluster, *labels), series=self._series.get(record, 0)
-        )
-        return frame.rename({self._cluster: "cluster"}).with_columns(pl.col("timestamp") - HOUR)
 
 
 def _check_there(observed: pl.DataFrame, settings: PrometheusSettings, window: Window) -> None:
@@ -131,42 +95,68 @@ def _check_there(observed: pl.DataFrame, settings: PrometheusSettings, window: W
         )
 
 
-def _samples(reader: _Reader) -> pl.DataFrame:
-    parts = []
-    for column, record in AMOUNT_RECORDS.items():
-        place = () if column == "pending_replicas" else PLACE
-        model = ("gpu_model",) if column.startswith("gpu_") else ()
-        parts.append(reader.read(record, (*WORKLOAD, *place, *model)).rename({"value": column}))
-    key = UsageSample.primary_key()
-    together = pl.concat(parts, how="diagonal").with_columns(pl.col(*PLACE, "gpu_model").fill_null(""))
+def _samples(records: Records) -> pl.DataFrame:
+    """Every record beside the others, one row a workload, place and hour.
+
+    While they are put together a workload and place is a number, and with the hour one number: a week of 10,000
+    workloads has millions of hours, and their names would fill the memory.
+    """
+    read = [
+        records.stored(record, (*WORKLOAD, *(() if column == "pending_replicas" else PLACE), *_model(column)))
+        for column, record in AMOUNT_RECORDS.items()
+    ]
+    labels = pl.concat([one.labels for one in read], how="diagonal").with_columns(pl.col(*PLACE).fill_null(""))
+    keys = labels.select(KEY).unique().sort(KEY).with_row_index("key")
+    slots = [_by_slot(one, keys, records) for one in read]
+    together = pl.concat([one.select("slot") for one in slots]).unique().sort("slot")
+    for column, one in zip(AMOUNT_RECORDS, slots, strict=True):
+        ratio = column == "gpu_usage_ratio"
+        of_slot = one.group_by("slot").agg((pl.col("value").mean() if ratio else pl.col("value").sum()).alias(column))
+        together = together.join(of_slot, on="slot", how="left", maintain_order="left")
     return (
-        together.with_columns(canonical_gpu_model("gpu_model"))
-        .group_by(key)
-        .agg(
-            *(pl.col(name).sum() for name in AMOUNTS),
-            *(
-                pl.when(pl.col(name).count() > 0).then(pl.col(name).sum()).alias(name)
-                for name in (*PEAKS, *USAGES)
-                if name != "gpu_usage_ratio"
-            ),
-            pl.col("gpu_usage_ratio").mean().clip(upper_bound=1),
-            pl.col("gpu_model").filter(pl.col("gpu_model") != "").sort().first().fill_null(""),
+        together.join(_models(slots), on="slot", how="left", maintain_order="left")
+        .with_columns(
+            key=(pl.col("slot") // records.hours).cast(pl.UInt32),
+            timestamp=records.window.start + (pl.col("slot") % records.hours) * HOUR,
         )
+        .join(keys, on="key", how="left", maintain_order="left")
+        .with_columns(pl.col(*AMOUNTS).fill_null(0.0), pl.col("gpu_usage_ratio").clip(upper_bound=1))
+        .with_columns(pl.col("gpu_model").fill_null(""))
         .select(UsageSample.column_names())
     )
 
 
-def _stated(reader: _Reader) -> pl.DataFrame:
+def _model(column: str) -> tuple[str, ...]:
+    return ("gpu_model",) if column.startswith("gpu_") else ()
+
+
+def _by_slot(one: Stored, keys: pl.DataFrame, records: Records) -> pl.DataFrame:
+    """Slot (number of the key × hours + hour), gpu_model where the record has it, and value; replicas count once."""
+    named = one.labels.with_columns(pl.lit("").alias(name) for name in PLACE if name not in one.labels.columns)
+    numbered = named.join(keys, on=KEY).drop("cluster", *WORKLOAD, *PLACE)
+    hour = (pl.col("timestamp") - records.window.start).dt.total_hours()
+    slot = (pl.col("key").cast(pl.Int64) * records.hours + hour).alias("slot")
+    rows = one.points.join(numbered, on="series").with_columns(slot).drop("series", "key", "timestamp")
+    return rows.group_by(pl.exclude("value")).agg(pl.col("value").max())
+
+
+def _models(slots: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """The first GPU model of a slot that has any, spelt as the prices do."""
+    told = [one.select("slot", canonical_gpu_model("gpu_model")) for one in slots if "gpu_model" in one.columns]
+    return pl.concat(told).filter(pl.col("gpu_model") != "").group_by("slot").agg(pl.col("gpu_model").min())
+
+
+def _stated(records: Records) -> pl.DataFrame:
     """What labels say, the latest of each; a label of the workload stands over what its volumes say."""
-    of_workload = reader.read(WORKLOAD_LABELS, (*WORKLOAD, *LABELLED)).drop("value").rename(LABELLED)
+    of_workload = records.read(WORKLOAD_LABELS, (*WORKLOAD, *LABELLED)).drop("value").rename(LABELLED)
     of_namespace = (
-        reader.read(NAMESPACE_LABELS, ("namespace", *LABELLED))
+        records.read(NAMESPACE_LABELS, ("namespace", *LABELLED))
         .drop("value")
         .rename(LABELLED)
         .with_columns(pl.lit("").alias(name) for name in ("workload_kind", "workload"))
     )
-    priority = reader.read(PRIORITY, (*WORKLOAD, PRIORITY_CLASS)).drop("value")
-    local = reader.read(LOCAL_VOLUME, WORKLOAD).drop("value").with_columns(local_volume=pl.lit("true"))
+    priority = records.read(PRIORITY, (*WORKLOAD, PRIORITY_CLASS)).drop("value")
+    local = records.read(LOCAL_VOLUME, WORKLOAD).drop("value").with_columns(local_volume=pl.lit("true"))
     key = StatedAttribute.primary_key()
     index = ["cluster", *WORKLOAD, "timestamp"]
     long = [

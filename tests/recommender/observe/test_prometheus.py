@@ -6,20 +6,23 @@ import base64
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from exporters.core.errors import IntegrityError, SettingsError, TerminalSourceError, TransientSourceError
-from recommender.observe.prometheus import Prometheus, Query, Steps
+from recommender.observe.prometheus import Prometheus, Query
 from recommender.settings import PrometheusSettings
 from tests.fakes.prometheus import Answer, FakePrometheus, fake_prometheus, vector
+from tests.recommender.observe.recorded import lay_blocks
 from tests.servers.prometheus import PrometheusServer, running_prometheus
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 UP = Query("liveness", "up")
-DAY = Steps(start=NOW - timedelta(hours=23), end=NOW, step=timedelta(hours=1))
+DAY_BEFORE = NOW - timedelta(days=1)
 
 
 @pytest.fixture
@@ -44,12 +47,30 @@ def test_labels_become_columns_and_a_missing_one_is_empty(fake: FakePrometheus):
     assert ask(fake.url) == [{"job": "", "value": 1.5}]
 
 
-def test_a_real_server_answers_instant_and_range_queries(real: PrometheusServer):
+def test_a_real_server_answers_an_instant_query(real: PrometheusServer):
     with Prometheus(PrometheusSettings(url=real.url)) as server:
         assert server.instant(Query("one", "vector(1)"), at=NOW, labels=()).to_dicts() == [{"value": 1.0}]
-        frame = server.range(Query("hours", "vector(time())"), DAY, labels=("job",), series=1)
-    assert frame["timestamp"].to_list() == [DAY.start + timedelta(hours=hour) for hour in range(24)]
-    assert frame["value"][0] == DAY.start.timestamp()
+
+
+def test_stored_samples_come_once_with_their_own_time_and_without_the_one_at_the_start():
+    hours = [DAY_BEFORE + timedelta(hours=hour, seconds=0.25) for hour in range(3)]
+    text = "".join(
+        f'seen{{job="{job}"}} {number}.5 {moment.timestamp()}\n'
+        for job in "ab"
+        for number, moment in enumerate([DAY_BEFORE, *hours, NOW])
+    )
+    ever = ("--storage.tsdb.retention.time=20y",)
+    fill = partial(lay_blocks, f"# TYPE seen gauge\n{text}# EOF\n")
+    with (
+        running_prometheus({}, fill=fill, flags=ever) as running,
+        Prometheus(PrometheusSettings(url=running.url)) as server,
+    ):
+        found = server.stored("seen", start=DAY_BEFORE, end=NOW, labels=("job", "zone"), expected_points=8)
+    assert found.labels.sort("job").drop("series").rows() == [("a", ""), ("b", "")]
+    of_a = found.labels.filter(pl.col("job") == "a")["series"].item()
+    points = found.points.filter(pl.col("series") == of_a)
+    assert points["timestamp"].to_list() == [*hours, NOW]
+    assert points["value"].to_list() == [1.5, 2.5, 3.5, 4.5]
 
 
 def test_a_real_server_refuses_a_wrong_query_by_name(real: PrometheusServer):
@@ -89,6 +110,12 @@ def test_a_partial_answer_is_an_error_and_not_a_smaller_result(fake: FakePrometh
     body = json.loads(vector("1")) | {"warnings": ["store eks-eu-west-2 did not answer"]}
     fake.answers = [Answer(json.dumps(body))]
     with pytest.raises(IntegrityError, match="'liveness' may be incomplete: store eks-eu-west-2 did not answer"):
+        ask(fake.url)
+
+
+def test_an_answer_that_a_victoria_metrics_cluster_calls_partial_is_an_error(fake: FakePrometheus):
+    fake.answers = [Answer(json.dumps(json.loads(vector("1")) | {"isPartial": True}))]
+    with pytest.raises(IntegrityError, match="'liveness' may be incomplete: isPartial"):
         ask(fake.url)
 
 
@@ -132,6 +159,7 @@ def test_bearer_token_tenant_and_thanos_go_along(fake: FakePrometheus, tmp_path:
     assert fake.headers[0]["authorization"] == "Bearer s3cret"
     assert fake.headers[0]["x-scope-orgid"] == "team-a|team-b"
     assert (fake.asked[0]["partial_response"], fake.asked[0]["timeout"]) == ("false", "60s")
+    assert fake.asked[0]["max_source_resolution"] == "0s"
 
 
 def test_basic_auth_goes_along(fake: FakePrometheus, tmp_path: Path):
@@ -159,21 +187,18 @@ def test_a_url_of_another_scheme_is_refused():
 def test_a_query_over_the_points_budget_is_not_sent(fake: FakePrometheus):
     with (
         Prometheus(PrometheusSettings(url=fake.url, max_points=1_000)) as server,
-        pytest.raises(SettingsError, match=r"would return 1008 points \(42 series × 24\), more than 1000"),
+        pytest.raises(SettingsError, match=r"the query 'up' would return 1008 points, more than 1000; it was not sent"),
     ):
-        server.range(UP, DAY, labels=(), series=42)
+        server.stored("up", start=DAY_BEFORE, end=NOW, labels=(), expected_points=1_008)
     assert fake.asked == []
 
 
-def test_a_range_longer_than_the_server_allows_is_not_sent(fake: FakePrometheus):
-    long = Steps(start=NOW - timedelta(hours=11_000), end=NOW, step=timedelta(hours=1))
+@pytest.mark.parametrize("value", ["NaN", "+Inf", "-Inf"])
+def test_a_stored_value_that_is_not_finite_is_an_error(fake: FakePrometheus, value: str):
+    series = [{"metric": {}, "values": [[NOW.timestamp(), "1"], [NOW.timestamp(), value]]}]
+    fake.answers = [Answer(json.dumps({"status": "success", "data": {"resultType": "matrix", "result": series}}))]
     with (
         Prometheus(PrometheusSettings(url=fake.url)) as server,
-        pytest.raises(SettingsError, match="asks for 11001 points a series; at most 11000 go"),
+        pytest.raises(IntegrityError, match="the query 'up' gave 1 values that are not finite numbers"),
     ):
-        server.range(UP, long, labels=(), series=1)
-    assert fake.asked == []
-
-
-def test_steps_count_both_ends():
-    assert DAY.count == 24
+        server.stored("up", start=DAY_BEFORE, end=NOW, labels=(), expected_points=2)

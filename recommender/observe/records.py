@@ -1,0 +1,73 @@
+"""Reads whole hourly records of dashboards/rules/recording.yaml over a window, one query a record, within the budget.
+
+A record that is evaluated within an hour stands for the hour before: its rows carry the start of the hour whose end is
+the first whole hour at or after the sample. What differs only in further labels, such as the replicas of one
+Prometheus, is one series, and its greatest value counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import timedelta
+
+import polars as pl
+
+from recommender.observe.coverage import Window
+from recommender.observe.prometheus import Prometheus, Query, Stored
+from recommender.settings import PrometheusSettings
+
+HOUR = timedelta(hours=1)
+
+
+class Records:
+    """The records of one server over one window."""
+
+    def __init__(self, server: Prometheus, settings: PrometheusSettings, window: Window) -> None:
+        self._server = server
+        self._cluster = settings.cluster_label
+        self._window = window
+        self._series: dict[str, int] = {}
+
+    @property
+    def window(self) -> Window:
+        """The time that is read."""
+        return self._window
+
+    @property
+    def hours(self) -> int:
+        """The window's length; a part of an hour counts as one."""
+        return -(-int(self._window.seconds) // 3_600)
+
+    def count(self, records: Iterable[str]) -> None:
+        """This will count the series of every record in one query, for the budget of those that follow."""
+        counting = f'count by (__name__) (last_over_time({{__name__=~"{"|".join(records)}"}}[{self.hours}h]))'
+        query = Query("series of each record", counting)
+        counted = self._server.instant(query, at=self._window.end, labels=("__name__",))
+        self._series = {str(name): int(number) for name, number in counted.iter_rows()}
+
+    def series_of(self, record: str) -> int:
+        """How many series of a record there are, as counted."""
+        return self._series.get(record, 0)
+
+    def stored(self, record: str, labels: tuple[str, ...]) -> Stored:
+        """This will return a record as it was stored, with cluster and the labels as columns; hours as timestamps."""
+        stored = self._server.stored(
+            record,
+            start=self._window.start,
+            end=self._window.end,
+            labels=(self._cluster, *labels),
+            expected_points=self.series_of(record) * self.hours,
+        )
+        start = self._window.start
+        before_end = (pl.col("timestamp") - start).dt.total_microseconds() - 1
+        hour = (start + (before_end // 3_600_000_000) * HOUR).alias("timestamp")
+        newest = stored.points.select("series", hour, "value").unique(["series", "timestamp"], keep="last")
+        return Stored(
+            labels=stored.labels.rename({self._cluster: "cluster"}), points=newest.filter(self._window.holds())
+        )
+
+    def read(self, record: str, labels: tuple[str, ...]) -> pl.DataFrame:
+        """This will return a record: cluster, the labels, timestamp (the start of the hour), value; one row a key."""
+        stored = self.stored(record, labels)
+        key = ["cluster", *labels, "timestamp"]
+        return stored.points.join(stored.labels, on="series").group_by(key).agg(pl.col("value").max()).sort(key)
