@@ -200,6 +200,14 @@ class Assignment(dy.Schema):
     p = dy.UInt32()
 
 
+class LimitPrice(dy.Schema):
+    """What one more unit of a scarce limit would be worth (shadow price)."""
+
+    limit = dy.String(primary_key=True, description="as in Use")
+    gbp_per_unit_hour = dy.Float64(min_exclusive=0, description="£/h for one more vCPU, GiB, GPU or node")
+    free = dy.Float64(min=0, description="what is free of it before the plan")
+
+
 class StatedAttribute(dy.Schema):
     """What a label or a usage column says of a workload, or of all workloads of a namespace; not yet checked."""
 
