@@ -95,9 +95,8 @@ def identified(histories: Histories, prefix: str) -> str:
     found = sorted(one for one in histories if prefix and one.startswith(prefix))
     if len(found) == 1:
         return found[0]
-    what = (
-        f"{len(found)} recommendations begin with that: {', '.join(found[:5])}" if found else "no such recommendation"
-    )
+    several = f"{len(found)} recommendations begin with that: {', '.join(found[:5])}"
+    what = several if found else "there is no such recommendation"
     raise SettingsError(
         what, where=f"id {prefix!r}", next_step="Give more of the id; tuppence list shows those that are known."
     )

@@ -73,7 +73,7 @@ def test_an_error_nobody_foresaw_is_noted_too(settings: RecommenderSettings, mon
     def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError("a mistake of ours")
 
-    monkeypatch.setattr("recommender.serving.evaluation", fail)
+    monkeypatch.setattr("recommender.serving.recorded", fail)
     with running(settings) as (service, client):
         service.evaluate()
         assert "a mistake of ours" in client.get("/").text

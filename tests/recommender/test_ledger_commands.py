@@ -1,0 +1,239 @@
+"""The ledger's commands as a user types them, over the demonstration's company with a ledger of its own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import time_machine
+import yaml
+from typer.testing import CliRunner, Result
+
+from recommender.advise.record import Recommendation
+from recommender.cli import load_settings
+from recommender.ledger.events import EventKind
+from recommender.ledger.store import Ledger
+from recommender.recorded import recorded
+from recommender.verification import verify
+from tests.builders import NOON
+from tests.recommender.ledger.happened import event
+from tuppence import app
+
+Run = Callable[..., Result]
+DAY = timedelta(days=1)
+
+
+@pytest.fixture
+def config(company: Path, tmp_path: Path) -> Path:
+    document = yaml.safe_load(company.read_text(encoding="utf-8"))
+    document["ledger"] = {"url": str(tmp_path / "ledger.sqlite")}
+    path = tmp_path / "tuppence.yaml"
+    path.write_text(yaml.safe_dump(document), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def noon() -> Iterator[time_machine.Coordinates]:
+    """The machine's clock stands at Monday noon until it is moved."""
+    with time_machine.travel(NOON, tick=False) as clock:
+        yield clock
+
+
+@pytest.fixture
+def run(config: Path, noon: time_machine.Coordinates, monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.setenv("TUPPENCE_CONFIG", str(config))
+    monkeypatch.setenv("USER", "ann")
+    monkeypatch.setenv("LOGNAME", "ann")
+    return lambda *arguments: CliRunner().invoke(app, list(arguments))
+
+
+def rows(result: Result) -> list[dict[str, Any]]:
+    assert result.exit_code == 0, result.stderr
+    found: list[dict[str, Any]] = json.loads(result.stdout)
+    return found
+
+
+@pytest.fixture
+def advice(run: Run) -> list[dict[str, Any]]:
+    """What was recommended, the greatest saving first, and is in the ledger now."""
+    assert run("recommend", "-o", "json").exit_code == 0
+    return rows(run("list", "-o", "json"))
+
+
+def test_what_is_recommended_is_listed_as_open_with_its_money(run: Run, advice: list[dict[str, Any]]) -> None:
+    plan = json.loads(run("recommend", "-o", "json").stdout)
+    assert {row["recommendation_id"] for row in advice} == {one["id"] for one in plan["recommendations"]}
+    assert {row["state"] for row in advice} == {"open"}
+    savings = [row["saving_gbp_per_month"] for row in advice if row["saving_gbp_per_month"] is not None]
+    assert savings == sorted(savings, reverse=True)
+    table = run("list")
+    assert advice[0]["recommendation_id"] in table.stdout
+    assert f"saves £{advice[0]['saving_gbp_per_month']:,.2f}" in table.stdout
+
+
+def test_the_same_inputs_and_a_fresh_ledger_give_the_same_bytes(run: Run, tmp_path: Path) -> None:
+    first = run("recommend", "-o", "json").stdout_bytes
+    again = run("recommend", "-o", "json").stdout_bytes
+    (tmp_path / "ledger.sqlite").unlink()
+    fresh = run("recommend", "-o", "json").stdout_bytes
+    without = run("recommend", "--no-ledger", "-o", "json").stdout_bytes
+    assert first == again == fresh == without
+
+
+def test_a_decision_is_by_the_user_and_by_the_beginning_of_an_id(run: Run, advice: list[dict[str, Any]]) -> None:
+    identifier = advice[0]["recommendation_id"]
+    [row] = rows(run("accept", identifier[:6], "-o", "json"))
+    assert (row["recommendation_id"], row["state"], row["author"]) == (identifier, "accepted", "ann")
+    [row] = rows(run("dismiss", identifier, "--reason", "no [b]room[/b]", "--author", "bob", "-o", "json"))
+    assert (row["state"], row["author"], row["reason"]) == ("dismissed", "bob", "no [b]room[/b]")
+    assert "no [b]room[/b]" in run("list", "--state", "dismissed").stdout
+    [row] = rows(run("reopen", identifier, "-o", "json"))
+    assert (row["state"], row["until"]) == ("open", None)
+
+
+def test_dismissed_advice_leaves_the_plan_and_comes_back_on_its_day(
+    run: Run, advice: list[dict[str, Any]], noon: time_machine.Coordinates
+) -> None:
+    identifier = advice[0]["recommendation_id"]
+    assert run("dismiss", identifier, "--reason", "freeze", "--until", "2026-12-02").exit_code == 0
+    noon.move_to(NOON + DAY)
+    plan = json.loads(run("recommend", "-o", "json").stdout)
+    assert identifier not in {one["id"] for one in plan["recommendations"]}
+    assert any(
+        "ann dismissed it on 30 November 2026 until 2 December 2026: freeze" in r["why"] for r in plan["refused"]
+    )
+    noon.move_to(NOON + 2 * DAY)
+    plan = json.loads(run("recommend", "-o", "json").stdout)
+    assert identifier in {one["id"] for one in plan["recommendations"]}
+
+
+def test_a_plan_shows_the_state_and_when_it_was_first_advised(
+    run: Run, advice: list[dict[str, Any]], noon: time_machine.Coordinates
+) -> None:
+    identifier = advice[0]["recommendation_id"]
+    run("accept", identifier)
+    noon.move_to(NOON + timedelta(hours=3))
+    plan = json.loads(run("recommend", "-o", "json").stdout)
+    one = next(one for one in plan["recommendations"] if one["id"] == identifier)
+    assert (one["state"], one["proposed_at"], one["expires_at"]) == (
+        "accepted",
+        "2026-11-30T12:00:00Z",
+        "2026-12-07T15:00:00Z",
+    )
+    assert json.loads(run("explain", identifier, "--json").stdout)["state"] == "accepted"
+
+
+WRONG = (
+    (("accept", "zzz"), "there is no such recommendation"),
+    (("accept", ""), "there is no such recommendation"),
+    (("dismiss", "ID"), "Missing option '--reason'"),
+    (("dismiss", "ID", "--reason", " "), "a dismissal needs a reason"),
+    (("snooze", "ID"), "Missing option '--until'"),
+    (("snooze", "ID", "--until", "2026-11-30T12:00:00Z"), "which is not in the future"),
+    (("snooze", "ID", "--until", "soon"), "'soon' is not a day"),
+    (("implemented", "ID", "--at", "2026-12-01"), "has not been made yet"),
+    (("implemented", "ID", "--at", "2026-11-29"), "was not made on this advice"),
+    (("reopen", "ID"), "it is open, and only advice that is"),
+    (("accept", "ID", "--author", ""), "nobody is named who decides"),
+    (("list", "--state", "done"), "'done' is not one of"),
+)
+
+
+def test_what_cannot_be_decided_ends_with_two_and_says_why(run: Run, advice: list[dict[str, Any]]) -> None:
+    identifier = advice[0]["recommendation_id"]
+    for arguments, said in WRONG:
+        result = run(*(identifier if one == "ID" else one for one in arguments))
+        shown = " ".join(result.stderr.replace("│", " ").split())
+        assert (result.exit_code, said in shown) == (2, True), (arguments, shown)
+    assert rows(run("list", "--all", "-o", "json")) == advice
+
+
+def test_an_ambiguous_beginning_names_the_ids(run: Run, config: Path) -> None:
+    twins = [event("proposed", recommendation_id=name, document="{}") for name in ("aa11", "aa22")]
+    Ledger.at(load_settings(config).ledger).add(lambda _: twins)
+    result = run("accept", "aa")
+    assert (result.exit_code, "2 recommendations begin with that: aa11, aa22" in result.stderr) == (2, True)
+
+
+def test_an_empty_ledger_says_so_and_is_an_empty_list_for_machines(run: Run, tmp_path: Path) -> None:
+    assert "is accepted, open" in run("list").stderr
+    assert rows(run("list", "--all", "-o", "json")) == []
+    assert rows(run("verify", "-o", "json")) == []
+    assert run("calibrate").stdout == "# 0 verified moves, and 5 are needed\n"
+    assert not (tmp_path / "ledger.sqlite").exists()
+
+
+def test_a_ledger_that_refuses_stops_the_advice_unless_it_is_left_out(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "ledger.sqlite").write_bytes(b"not a database, but long enough to look at" * 20)
+    result = run("recommend")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "file is not a database" in result.stderr
+    assert run("recommend", "--no-ledger", "-o", "csv").exit_code == 0
+
+
+def test_neither_the_past_nor_the_future_is_written_down(config: Path) -> None:
+    settings = load_settings(config)
+    assert recorded(settings, at=NOON, now=NOON).not_recorded == ""
+    past = recorded(settings, at=NOON - timedelta(hours=1), now=NOON)
+    assert past.not_recorded == "the ledger has one of 2026-11-30 12:00 UTC already"
+    future = recorded(settings, at=NOON + DAY, now=NOON)
+    assert future.not_recorded == "its time is in the future"
+    with Ledger.at(settings.ledger).reading() as reader:
+        times = {one.at for events in reader.histories().values() for one in events}
+    assert times == {NOON}
+
+
+@pytest.fixture
+def moved(config: Path, company: Path, tmp_path: Path) -> Recommendation:
+    """Advice that was carried out three weeks ago, and two weeks of usage at the new place since."""
+    one = next(
+        one
+        for one in recorded(load_settings(config), at=NOON, now=NOON).plan.recommendations
+        if one.monthly is not None and one.current.cluster != one.recommended.cluster
+    )
+    (tmp_path / "ledger.sqlite").unlink()
+    hours = -21 * 24.0
+    told = [
+        event("proposed", recommendation_id=one.id, hours=hours, document=one.model_dump_json(exclude_none=True)),
+        event("implemented", 2, recommendation_id=one.id, hours=hours + 1),
+    ]
+    Ledger.at(load_settings(config).ledger).add(lambda _: told)
+    usage = pl.read_parquet(company.with_name("usage.parquet"))
+    it = (pl.col("workload") == one.target.workload) & (pl.col("namespace") == one.target.namespace)
+    names = ("cluster", "pool", "instance_type", "capacity_type")
+    there = [pl.when(it).then(pl.lit(getattr(one.recommended, name))).otherwise(name).alias(name) for name in names]
+    week = usage.with_columns(there)
+    both = pl.concat([week.with_columns(pl.col("timestamp") - timedelta(days=7)), week])
+    both.write_parquet(tmp_path / "usage.parquet")
+    document = yaml.safe_load(config.read_text(encoding="utf-8"))
+    document["usage"]["file"]["path"] = str(tmp_path / "usage.parquet")
+    config.write_text(yaml.safe_dump(document), encoding="utf-8")
+    return one
+
+
+def test_a_move_is_verified_once_with_what_it_saved(run: Run, moved: Recommendation, config: Path) -> None:
+    [row] = rows(run("verify", "-o", "json"))
+    assert (row["recommendation_id"], row["outcome"]) == (moved.id, "measured")
+    assert row["counterfactual_gbp_per_hour"] == pytest.approx(moved.current.gbp_per_hour, rel=0.01)
+    assert row["actual_gbp_per_hour"] == pytest.approx(moved.recommended.gbp_per_hour, rel=0.01)
+    assert row["saving_gbp_per_month_p10"] < row["saving_gbp_per_month"] < row["saving_gbp_per_month_p90"]
+    assert row["realised_gbp"] == pytest.approx(row["predicted_gbp"], rel=0.01)
+    assert rows(run("verify", "-o", "json")) == [row]
+    with Ledger.at(load_settings(config).ledger).reading() as reader:
+        kinds = [one.kind for one in reader.histories()[moved.id]]
+    assert kinds == [EventKind.PROPOSED, EventKind.IMPLEMENTED, EventKind.VERIFIED]
+    assert f"saves £{row['predicted_gbp_per_month']:,.2f}" in run("list", "--state", "verified").stdout
+    assert f"£{row['realised_gbp']:,.2f}" in run("verify").stdout
+    assert run("calibrate").stdout == "# 1 verified moves, and 5 are needed\n"
+
+
+def test_a_move_of_yesterday_is_not_verified_yet(run: Run, advice: list[dict[str, Any]], config: Path) -> None:
+    run("implemented", advice[0]["recommendation_id"])
+    [row] = verify(load_settings(config), at=NOON + DAY)
+    assert (row.outcome, row.realised_gbp) == ("too-early", None)
+    assert rows(run("list", "--state", "implemented", "-o", "json"))[0]["implemented_at"] == NOON.isoformat()
