@@ -12,8 +12,9 @@ from datetime import datetime
 from recommender.advise.plan import Plan
 from recommender.inputs import evaluation
 from recommender.ledger.events import Event
-from recommender.ledger.memory import memory_of
-from recommender.ledger.merge import Merged, last_evaluated, merge
+from recommender.ledger.measurement import Savings
+from recommender.ledger.memory import memory_of, verified
+from recommender.ledger.merge import last_evaluated, merge
 from recommender.ledger.store import Ledger, Reader
 from recommender.observe.coverage import Window
 from recommender.settings import RecommenderSettings
@@ -25,10 +26,12 @@ class Recorded:
 
     Args:
         plan: the plan, with states.
+        savings: what verified moves saved by then.
         not_recorded: why nothing was written down; empty: it was.
     """
 
     plan: Plan
+    savings: Savings
     not_recorded: str = ""
 
 
@@ -44,23 +47,23 @@ def recorded(settings: RecommenderSettings, *, at: datetime, now: datetime, wind
     Raises:
         TuppenceError: an input or the ledger failed; advice that was dismissed must not come back for that.
     """
-    if at > now:
-        return Recorded(remembered(settings, at=at, window=window), "its time is in the future")
     ledger = Ledger.at(settings.ledger)
     plan = _evaluated(ledger, settings, at=at, window=window)
-    made: list[tuple[Merged, str]] = []
+    made: list[Recorded] = []
 
     def events(reader: Reader) -> tuple[Event, ...]:
         histories = reader.histories()
-        newest = last_evaluated(histories)
-        too_old = "" if newest is None or newest <= at else f"the ledger has one of {newest:%Y-%m-%d %H:%M} UTC already"
+        why = _not_now(last_evaluated(histories), at=at, now=now)
         merged = merge(plan, histories, at=at)
-        made[:] = [(merged, too_old)]
-        return () if too_old else merged.events
+        made[:] = [Recorded(merged.plan, Savings.of(verified(reader, histories, at=at)), why)]
+        return () if why else merged.events
 
-    ledger.add(events)
-    merged, why = made[-1]
-    return Recorded(merged.plan, why)
+    if at > now:
+        with ledger.reading() as reader:
+            events(reader)
+    else:
+        ledger.add(events)
+    return made[-1]
 
 
 def remembered(settings: RecommenderSettings, *, at: datetime, window: Window | None = None) -> Plan:
@@ -73,6 +76,12 @@ def remembered(settings: RecommenderSettings, *, at: datetime, window: Window | 
     plan = _evaluated(ledger, settings, at=at, window=window)
     with ledger.reading() as reader:
         return merge(plan, reader.histories(), at=at).plan
+
+
+def _not_now(newest: datetime | None, *, at: datetime, now: datetime) -> str:
+    if at > now:
+        return "its time is in the future"
+    return "" if newest is None or newest <= at else f"the ledger has one of {newest:%Y-%m-%d %H:%M} UTC already"
 
 
 def _evaluated(ledger: Ledger, settings: RecommenderSettings, *, at: datetime, window: Window | None) -> Plan:

@@ -79,7 +79,7 @@ class RecommenderService:
             )
             return False
         seconds = time.monotonic() - started
-        self._last.succeeded(made.plan, at=self._clock.now(), duration_seconds=seconds)
+        self._last.succeeded(made.plan, at=self._clock.now(), duration_seconds=seconds, savings=made.savings)
         if made.not_recorded:
             _log.warning("not_recorded_in_ledger", why=made.not_recorded)
         _log.info("evaluated", recommendations=len(made.plan.recommendations), seconds=round(seconds, 3))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 from enum import StrEnum
 from typing import Literal
 
@@ -49,3 +52,25 @@ class Realised(Part):
     )
     realised_gbp: Gbp | None = Field(default=None, description="Saved in the window.")
     predicted_gbp: Gbp | None = Field(default=None, description="What the proposal would make of the same hours.")
+
+
+@dataclass(frozen=True, slots=True)
+class Savings:
+    """What all measured moves saved in their windows, and what their proposals would have made of the same hours.
+
+    Args:
+        realised_gbp: pounds; may be negative.
+        predicted_gbp: pounds.
+    """
+
+    realised_gbp: Decimal
+    predicted_gbp: Decimal
+
+    @classmethod
+    def of(cls, rows: Iterable[Realised]) -> Savings:
+        """This will add up measurements; those without a figure add nothing."""
+        measured = [one for one in rows if one.realised_gbp is not None and one.predicted_gbp is not None]
+        return cls(
+            realised_gbp=sum((one.realised_gbp or Decimal(0) for one in measured), Decimal(0)),
+            predicted_gbp=sum((one.predicted_gbp or Decimal(0) for one in measured), Decimal(0)),
+        )

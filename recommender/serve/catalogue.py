@@ -48,6 +48,16 @@ ADVICE: tuple[Metric, ...] = (
         unit="gbp_per_month",
     ),
     Metric(
+        "tuppence_saving_realised_gbp",
+        "What verified recommendations saved in the 14 days in which each was measured, in pounds; may be negative.",
+        unit="gbp",
+    ),
+    Metric(
+        "tuppence_saving_predicted_gbp",
+        "What the proposals of the same recommendations would make of the same hours, in pounds.",
+        unit="gbp",
+    ),
+    Metric(
         "tuppence_recommender_current_gbp_per_hour",
         "What the priced workloads cost where they are, in pounds an hour.",
         unit="gbp_per_hour",

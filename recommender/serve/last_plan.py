@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from recommender.advise.plan import Plan
+from recommender.ledger.measurement import Savings
 from recommender.report import html
 from recommender.report.view import Report
 from recommender.report.view_model import report_of
@@ -51,6 +52,7 @@ class State:
         finished_at: when the last one ended.
         duration_seconds: of the last one.
         error: why the last one failed; empty if it did not.
+        savings: what verified moves saved; None: there is no plan yet, or no ledger.
         reload_successful: whether the settings on disk are the ones in use.
         reloaded_at: when they were read.
     """
@@ -62,6 +64,7 @@ class State:
     finished_at: datetime | None = None
     duration_seconds: float = 0.0
     error: str = ""
+    savings: Savings | None = None
     reload_successful: bool = True
     reloaded_at: datetime | None = None
 
@@ -78,13 +81,14 @@ class LastPlan:
         """What is known now; it does not change in the reader's hands."""
         return self._state
 
-    def succeeded(self, plan: Plan, *, at: datetime, duration_seconds: float) -> None:
+    def succeeded(self, plan: Plan, *, at: datetime, duration_seconds: float, savings: Savings | None = None) -> None:
         """This will serve a plan from now on."""
         served = Served.of(plan)
         with self._lock:
             self._state = replace(
                 self._state,
                 served=served,
+                savings=savings,
                 evaluations=self._state.evaluations + 1,
                 succeeded=True,
                 finished_at=at,

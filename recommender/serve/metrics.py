@@ -52,6 +52,9 @@ def registry(last: LastPlan) -> CollectorRegistry:
 def _samples(state: State) -> Iterator[Sample]:
     if state.served is not None:
         yield from _of_plan(state.served.plan)
+    if state.savings is not None:
+        yield "tuppence_saving_realised_gbp", (), float(state.savings.realised_gbp)
+        yield "tuppence_saving_predicted_gbp", (), float(state.savings.predicted_gbp)
     if state.succeeded is not None:
         yield "tuppence_recommender_evaluation_success", (), float(state.succeeded)
         yield "tuppence_recommender_evaluation_duration_seconds", (), state.duration_seconds

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from pathlib import Path
 
 from prometheus_client.parser import text_string_to_metric_families
 
+from recommender.ledger.measurement import Savings
 from recommender.serve.catalogue import ADVICE, HEALTH, Kind
 from recommender.serve.reference import page
 from tests.builders import NOON
@@ -43,6 +45,16 @@ def test_recommendations_and_savings_by_kind_and_confidence(with_plan: Served) -
     }
     assert samples(with_plan, "tuppence_recommender_not_enough_data") == {(("reason", "unknown-pool"),): 1}
     assert value(with_plan, "tuppence_recommender_breaches") == 1
+
+
+def test_realised_savings_stand_beside_what_was_predicted_and_only_where_there_is_a_ledger(with_plan: Served) -> None:
+    assert value(with_plan, "tuppence_saving_realised_gbp") is None
+    state = with_plan.last.state
+    assert state.served is not None
+    savings = Savings(realised_gbp=Decimal("-12.34"), predicted_gbp=Decimal("50.00"))
+    with_plan.last.succeeded(state.served.plan, at=NOON, duration_seconds=1.0, savings=savings)
+    assert value(with_plan, "tuppence_saving_realised_gbp") == -12.34
+    assert value(with_plan, "tuppence_saving_predicted_gbp") == 50.0
 
 
 def test_without_a_plan_there_are_no_figures_and_no_success(served: Served) -> None:
