@@ -1,0 +1,167 @@
+"""What owned nodes admit: gangs by first fit on the real nodes, not the sum of what is free.
+
+Three nodes with one free GPU each admit no pod of two GPUs. First fit in decreasing order is what a scheduler comes
+near to without moving pods; what it leaves over is what waits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from recommender.burst.units import Unit
+from recommender.forecast.demand import DEFAULT_ARCHITECTURE
+from recommender.forecast.frames import UNKNOWN_CLASS
+
+MOST_REPEATS = 10
+"""The mix is repeated at most so often; a cluster that is emptier than that is said to admit at least so much."""
+_ROUNDING = 1e-9
+Bools = npt.NDArray[np.bool_]
+ResourceClass = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Equal nodes of a pool, by what each leaves for pods.
+
+    Args:
+        pool: its name.
+        instance_type: machine type.
+        nodes: how many there are.
+        vcpus: allocatable, system pods taken off.
+        memory_gib: the same in GiB.
+        gpus: devices.
+        gpu_model: their model; empty without GPUs.
+        architecture: of their processors.
+    """
+
+    pool: str
+    instance_type: str
+    nodes: int
+    vcpus: float
+    memory_gib: float
+    gpus: float = 0.0
+    gpu_model: str = ""
+    architecture: str = DEFAULT_ARCHITECTURE
+
+    def amounts(self) -> dict[ResourceClass, float]:
+        """This will return what all its nodes have, by resource and resource class."""
+        found = {
+            ("vcpu", self.architecture): self.nodes * self.vcpus,
+            ("memory_gib", self.architecture): self.nodes * self.memory_gib,
+        }
+        return found | ({("gpu", self.gpu_model or UNKNOWN_CLASS): self.nodes * self.gpus} if self.gpus > 0 else {})
+
+
+class FreeNodes:
+    """Nodes and what they have left; units are placed on them one after the other."""
+
+    def __init__(self, shapes: Sequence[Shape]) -> None:
+        rows = [(one.vcpus, one.memory_gib, one.gpus) for one in shapes for _ in range(one.nodes)]
+        self._free = np.array(rows, dtype=np.float64).reshape(len(rows), 3)
+        self._models = np.array([one.gpu_model for one in shapes for _ in range(one.nodes)], dtype=object)
+        self._architectures = np.array([one.architecture for one in shapes for _ in range(one.nodes)], dtype=object)
+
+    def place(self, unit: Unit) -> bool:
+        """This will place all replicas of a unit, each on the first node that holds it, or none of them."""
+        need = np.array((unit.vcpus, unit.memory_gib, unit.gpus))
+        serves = self._serves(unit)
+        before = self._free.copy() if unit.replicas > 1 else None
+        for _ in range(unit.replicas):
+            fits = serves & (self._free + _ROUNDING >= need).all(axis=1)
+            if not fits.any():
+                if before is not None:
+                    self._free = before
+                return False
+            self._free[int(fits.argmax())] -= need
+        return True
+
+    def _serves(self, unit: Unit) -> Bools:
+        serves: Bools = self._architectures == unit.architecture
+        if unit.gpus > 0 and unit.gpu_models:
+            serves &= np.array([model in unit.gpu_models for model in self._models], dtype=bool)
+        return serves
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """What fits.
+
+    Args:
+        left: units of the mix that do not fit.
+        amounts: what the nodes admit by resource and resource class, the mix repeated until nothing more fits.
+    """
+
+    left: tuple[Unit, ...]
+    amounts: dict[ResourceClass, float]
+
+
+def admit(mix: Sequence[Unit], shapes: Sequence[Shape]) -> Admitted:
+    """This will place a mix by first fit, and go on with copies of it until nothing more fits.
+
+    A class in which a unit of the mix is left over admits no more than was placed: what small units could still use
+    does not help the large one that waits.
+
+    Args:
+        mix: what runs and waits; placed critical first, then what runs, then the largest.
+        shapes: the owned nodes.
+    """
+    nodes = FreeNodes(shapes)
+    ordered = sorted(mix, key=lambda one: _rank(one, shapes))
+    placed, left = _split(nodes, ordered)
+    amounts = _sum([one.amounts() for one in placed])
+    full = {_binding(one, shapes) for one in left}
+    more = ordered
+    for _ in range(MOST_REPEATS - 1):
+        more, _ = _split(nodes, more)
+        for key, amount in _sum([one.amounts() for one in more]).items():
+            amounts[key] = amounts.get(key, 0.0) + (0.0 if key in full else amount)
+    return Admitted(tuple(left), amounts | {key: amounts.get(key, 0.0) for key in full})
+
+
+def nominal(shapes: Sequence[Shape]) -> dict[ResourceClass, float]:
+    """This will return the sums over the nodes, which are more than can be admitted."""
+    return _sum([shape.amounts() for shape in shapes])
+
+
+def _sum(parts: Sequence[dict[ResourceClass, float]]) -> dict[ResourceClass, float]:
+    amounts: dict[ResourceClass, float] = {}
+    for part in parts:
+        for key, amount in part.items():
+            amounts[key] = amounts.get(key, 0.0) + amount
+    return amounts
+
+
+def _split(nodes: FreeNodes, ordered: Sequence[Unit]) -> tuple[list[Unit], list[Unit]]:
+    placed: list[Unit] = []
+    left: list[Unit] = []
+    for one in ordered:
+        (placed if nodes.place(one) else left).append(one)
+    return placed, left
+
+
+def _shares(unit: Unit, shapes: Sequence[Shape]) -> dict[str, float]:
+    """The share of the largest node that one replica takes, by resource; infinite where no node has any."""
+    needs = {"gpu": unit.gpus, "vcpu": unit.vcpus, "memory_gib": unit.memory_gib}
+    columns = {"gpu": "gpus", "vcpu": "vcpus", "memory_gib": "memory_gib"}
+    shares = {}
+    for resource, need in needs.items():
+        most = max((getattr(one, columns[resource]) for one in shapes), default=0.0)
+        shares[resource] = need / most if most > 0 else (math.inf if need > 0 else 0.0)
+    return shares
+
+
+def _binding(unit: Unit, shapes: Sequence[Shape]) -> ResourceClass:
+    """The resource that a unit takes the greatest share of; GPUs where it asks for any."""
+    shares = _shares(unit, shapes)
+    resource = "gpu" if unit.gpus > 0 else max(("vcpu", "memory_gib"), key=lambda name: shares[name])
+    return resource, unit.gpu_class if resource == "gpu" else unit.architecture
+
+
+def _rank(unit: Unit, shapes: Sequence[Shape]) -> tuple[bool, bool, float, str]:
+    """Critical first, then what runs, then the greatest share of a node."""
+    return (not unit.is_critical, unit.is_waiting, -max(_shares(unit, shapes).values()) * unit.replicas, unit.id)

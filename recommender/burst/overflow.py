@@ -1,0 +1,279 @@
+"""What leaves a full cluster, and onto which nodes: the cheapest nodes for what the owned ones do not hold.
+
+The owned nodes are paid for, so they cost nothing here and are limited; every unit may stay, and may leave for the
+places that the rules let it have. The packing solver then chooses what leaves, because that is most of the money: first
+come, first served sends away whatever came last. What leaving costs beside nodes (egress, interruption, the move)
+weighs against it, and keeps at home what has much data. Critical units leave only if there is no other way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from recommender.burst.admissible import Shape
+from recommender.burst.legal import Places
+from recommender.burst.units import Key, Unit
+from recommender.frames import WORKLOAD_KEY
+from recommender.place.packing.problem import Effort, Limit, NodeOffer, Packing, Pod
+from recommender.place.packing.solve import pack
+from recommender.settings import BurstSettings, Policy
+
+PLACE = ("to_cluster", "to_pool", "to_instance_type")
+_TERMS = ("egress_gbp_per_hour", "interruption_gbp_per_hour", "lost_work_gbp_per_hour")
+_HOME = "home"
+_DEFAULT_EFFORT = Effort()
+Surcharges = dict[Key, dict[str, float]]
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One cluster's overflow.
+
+    Args:
+        cluster: that is short.
+        mix: what runs and waits in it.
+        growth: units expected within the hour; they stay, so that others make room for them.
+        shapes: the owned nodes.
+        places: where workloads may go.
+        policy: what an interruption is worth.
+        settings: over how many hours a move is spread.
+        effort: how far the packing searches.
+    """
+
+    cluster: str
+    mix: Sequence[Unit]
+    growth: Sequence[Unit]
+    shapes: Sequence[Shape]
+    places: Places
+    policy: Policy
+    settings: BurstSettings
+    effort: Effort = _DEFAULT_EFFORT
+
+
+@dataclass(frozen=True, slots=True)
+class Leaving:
+    """The choice.
+
+    Args:
+        packing: the solver's answer: nodes at home and away.
+        units: unit by pod id.
+        away: row of the fleet by offer id.
+        surcharges: £/h beside nodes of one replica, by unit id and place.
+        left_out: units that were not even asked for, so that no critical one waits.
+    """
+
+    packing: Packing
+    units: dict[str, Unit]
+    away: dict[str, Row]
+    surcharges: dict[str, dict[str, float]]
+    left_out: tuple[Unit, ...]
+
+    @property
+    def gbp_per_hour(self) -> float:
+        """This will return what the burst costs, nodes and surcharges."""
+        return self.packing.cost_gbp_per_hour
+
+    def waiting(self) -> dict[str, str]:
+        """This will return the reason of each unit that has no place, by unit id."""
+        found = {self.units[pod].id: reason.value for pod, reason in self.packing.unplaced}
+        return found | {one.id: "limits-used-up" for one in self.left_out}
+
+
+def choose_overflow(question: Question) -> Leaving:
+    """This will choose what leaves.
+
+    Critical units are kept at home first; if then one of them has no place they may leave too, and if that is not
+    enough, units that wait, are not critical and may not leave stand back.
+    """
+    away = _away(question)
+    extra = _surcharges(question)
+    found = _packed(question, away, extra, pinned=True, without=())
+    if _critical_waits(found):
+        found = _packed(question, away, extra, pinned=False, without=())
+    if _critical_waits(found):
+        back = tuple(
+            one for one in question.mix if one.is_waiting and not one.is_critical and not _places_of(one, extra)
+        )
+        found = _packed(question, away, extra, pinned=False, without=back)
+    return found
+
+
+def pod_ids(unit: Unit) -> list[str]:
+    """This will return a word for each replica of a unit."""
+    return [f"{unit.id}#{number:04d}" for number in range(unit.replicas)]
+
+
+def price_of(row: Row) -> float | None:
+    """This will return what one more node of a place costs in cash, £/h; None: not known.
+
+    Owned nodes elsewhere cost their energy, committed ones of known number nothing until they are used up.
+    """
+    if row["to_capacity_type"] == "owned":
+        marginal: float | None = row["to_marginal_gbp_per_hour"]
+        return marginal
+    if row["to_capacity_type"].startswith("committed") and row["to_nodes_limited"]:
+        return 0.0
+    return float(
+        row["to_vcpus"] * row["to_gbp_per_vcpu_hour"]
+        + row["to_memory_gib"] * row["to_gbp_per_gib_hour"]
+        + row["to_gpus"] * row["to_gbp_per_gpu_hour"]
+    )
+
+
+def place_id(row: Row) -> str:
+    """This will return a word for a place."""
+    return "/".join(str(row[name]) for name in PLACE)
+
+
+def _away(question: Question) -> dict[str, Row]:
+    """The places outside the cluster that have a price; one without is unknown, not free."""
+    limited = set(question.places.free_nodes.select("to_cluster", "to_pool").iter_rows())
+    found: dict[str, Row] = {}
+    for row in question.places.fleet.iter_rows(named=True):
+        if row["to_cluster"] == question.cluster or row["to_vcpus"] is None:
+            continue
+        price = price_of(row)
+        if price is not None and (price > 0 or (row["to_cluster"], row["to_pool"]) in limited):
+            found[place_id(row)] = row
+    return found
+
+
+def _packed(
+    question: Question, away: dict[str, Row], extra: Surcharges, *, pinned: bool, without: tuple[Unit, ...]
+) -> Leaving:
+    mix = [one for one in question.mix if one not in without]
+    known = set(away)
+    leaves_for = {one.id: _leaves_for(one, question, extra, known, pinned=pinned) for one in mix}
+    pods = [pod for one in mix for pod in _pods(one, leaves_for[one.id])]
+    pods += [pod for one in question.growth for pod in _pods(one, {})]
+    home = _home_offers(question)
+    offers = (*home, *(_offer(key, row) for key, row in away.items()))
+    limits = (*_home_limits(home, question.shapes), *_limits(away, question.places))
+    packing = pack(tuple(pods), offers, limits, question.effort)
+    units = {pod: one for one in (*mix, *question.growth) for pod in pod_ids(one)}
+    return Leaving(packing, units, away, leaves_for, without)
+
+
+def _critical_waits(found: Leaving) -> bool:
+    return any(found.units[pod].is_critical for pod, _ in found.packing.unplaced)
+
+
+def _leaves_for(
+    unit: Unit, question: Question, extra: Surcharges, known: set[str], *, pinned: bool
+) -> dict[str, float]:
+    """The places a unit may leave for, with the surcharge there."""
+    if pinned and unit.is_critical:
+        return {}
+    penalty = _penalty(unit, question)
+    return {place: gbp + penalty for place, gbp in _places_of(unit, extra).items() if place in known}
+
+
+def _places_of(unit: Unit, extra: Surcharges) -> dict[str, float]:
+    return extra.get(unit.workload, {})
+
+
+def _penalty(unit: Unit, question: Question) -> float:
+    """£/h for one replica: a unit that runs and does not tolerate interruption is interrupted by leaving."""
+    if unit.is_waiting or unit.is_tolerant:
+        return 0.0
+    return question.policy.weights.interruption_gbp / question.settings.expected_hours / unit.replicas
+
+
+def _pods(unit: Unit, leaves_for: dict[str, float]) -> list[Pod]:
+    home = f"{_HOME}/{unit.architecture}"
+    return [
+        Pod(
+            id=pod,
+            vcpus=unit.vcpus,
+            memory_gib=unit.memory_gib,
+            gpus=unit.gpus,
+            gpu_models=unit.gpu_models,
+            allowed=frozenset((home, *leaves_for)),
+            gang=unit.id if unit.replicas > 1 else "",
+            surcharges=tuple(sorted((place, gbp) for place, gbp in leaves_for.items() if gbp > 0)),
+        )
+        for pod in pod_ids(unit)
+    ]
+
+
+def _home_offers(question: Question) -> tuple[NodeOffer, ...]:
+    return tuple(
+        NodeOffer(
+            id=f"{_HOME}/{shape.pool}",
+            cluster=question.cluster,
+            offer_class=f"{_HOME}/{shape.architecture}",
+            vcpus=shape.vcpus,
+            memory_gib=shape.memory_gib,
+            gpus=shape.gpus,
+            gpu_model=shape.gpu_model,
+            gbp_per_hour=0.0,
+        )
+        for shape in question.shapes
+    )
+
+
+def _home_limits(home: Sequence[NodeOffer], shapes: Sequence[Shape]) -> tuple[Limit, ...]:
+    return tuple(
+        Limit(offer.id, ((offer.id, 1.0),), float(shape.nodes)) for offer, shape in zip(home, shapes, strict=True)
+    )
+
+
+def _offer(key: str, row: Row) -> NodeOffer:
+    price = price_of(row)
+    assert price is not None
+    return NodeOffer(
+        id=key,
+        cluster=row["to_cluster"],
+        offer_class=key,
+        vcpus=row["to_allocatable_vcpus"],
+        memory_gib=row["to_allocatable_memory_gib"],
+        gpus=row["to_gpus"],
+        gpu_model=row["to_gpu_model"] or "",
+        gbp_per_hour=price,
+    )
+
+
+def _limits(away: dict[str, Row], places: Places) -> list[Limit]:
+    """Whole free nodes of pools, and what is left of quotas."""
+    found = []
+    for cluster, pool, free in places.free_nodes.select("to_cluster", "to_pool", "free_nodes").iter_rows():
+        uses = tuple((key, 1.0) for key, row in away.items() if (row["to_cluster"], row["to_pool"]) == (cluster, pool))
+        if uses:
+            found.append(Limit(f"pool {cluster}/{pool}", uses, float(free)))
+    for quota in places.quotas.iter_rows(named=True):
+        own = {key: row for key, row in away.items() if row["to_cluster"] == quota["to_cluster"]}
+        for name, column in (("vcpus", "to_vcpus"), ("gpus", "to_gpus"), ("nodes", "")):
+            left = quota[f"quota_{name}"]
+            if left is not None and own:
+                uses = tuple((key, float(row[column]) if column else 1.0) for key, row in own.items())
+                found.append(Limit(f"quota {quota['to_cluster']} {name}", uses, float(left)))
+    return found
+
+
+def _surcharges(question: Question) -> Surcharges:
+    """What one replica of each workload costs beside nodes at each place the rules let it have, £/h.
+
+    Running costs are the workload's, divided by its replicas now; what a move costs once is spread over the hours that
+    a burst is expected to last.
+    """
+    replicas: dict[Key, int] = {}
+    for one in question.mix:
+        replicas[one.workload] = replicas.get(one.workload, 0) + one.replicas
+    open_pairs = question.places.pairs.filter(
+        pl.col("refused").list.len() == 0, pl.col("from_cluster") == question.cluster
+    )
+    columns = ["from_cluster", *WORKLOAD_KEY[1:], *PLACE, *_TERMS, "one_off_gbp"]
+    found: Surcharges = {}
+    for row in open_pairs.select(columns).iter_rows(named=True):
+        key: Key = (row["from_cluster"], *(row[name] for name in WORKLOAD_KEY[1:]))
+        terms = [row[name] for name in (*_TERMS, "one_off_gbp")]
+        if key not in replicas or any(term is None for term in terms):
+            continue
+        once = terms[-1] / question.settings.expected_hours
+        found.setdefault(key, {})[place_id(row)] = (sum(terms[:-1]) + once) / replicas[key]
+    return found
