@@ -8,6 +8,9 @@ from enum import StrEnum
 
 import structlog
 
+_TRACEBACKS = structlog.processors.ExceptionRenderer(structlog.tracebacks.ExceptionDictTransformer(show_locals=False))
+"""Without the values of variables: they may be secrets, and they may be whole frames."""
+
 
 class LogFormat(StrEnum):
     """How log lines look."""
@@ -30,14 +33,16 @@ def configure_logging(*, form: LogFormat = LogFormat.AUTO, level: LogLevel = Log
     """This will set up logging for the process; the standard library's loggers keep to warnings."""
     as_json = form is LogFormat.JSON or (form is LogFormat.AUTO and not sys.stderr.isatty())
     renderer: structlog.typing.Processor = (
-        structlog.processors.JSONRenderer() if as_json else structlog.dev.ConsoleRenderer()
+        structlog.processors.JSONRenderer()
+        if as_json
+        else structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
     )
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
-            *([structlog.processors.dict_tracebacks] if as_json else []),
+            *([_TRACEBACKS] if as_json else []),
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level.value.upper()]),

@@ -67,7 +67,7 @@ def test_a_source_is_shown_with_origin_age_offers_and_what_was_left_out(health: 
         "3 h",
         "1 and 1 illustrative",
         "2",
-        "1,234 zero me-south-1: the account has not opted in",
+        "1,234 zero 1 not asked for me-south-1: the account has not opted in",
         "30 November 2026, 12:00 GMT",
         "30 November 2026, 18:00 GMT",
     ]
