@@ -17,18 +17,34 @@ from exporters.store.read import Prices
 from recommender.advise.assemble import assemble
 from recommender.advise.decision import Decision, Question
 from recommender.advise.plan import Plan
-from recommender.frames import WORKLOAD_KEY, Flow, Gain, Hold, Move, NotEnoughData, Pool, Quota, Workload
+from recommender.frames import (
+    WORKLOAD_KEY,
+    Flow,
+    Gain,
+    Hold,
+    Latency,
+    Move,
+    NamespaceQuota,
+    NotEnoughData,
+    Pool,
+    Quota,
+    RegionQuota,
+    Workload,
+)
 from recommender.guard.cap import moves_left, within_cap
 from recommender.guard.decided import DECISIONS, with_decisions
 from recommender.guard.steady import BALANCE, with_balance, with_history, with_saving, worth_rules
 from recommender.place.candidates import at_current, candidates, current_places, places
-from recommender.place.capacity import free_in_pools, free_in_quotas, uses, with_capacity
+from recommender.place.capacity import free_in_pools, free_in_quotas, limit_facts, uses, with_capacity
 from recommender.place.choose import choose
 from recommender.place.constraints import BINDING, CONSTRAINTS
 from recommender.place.cost import TERMS, priced, with_move
 from recommender.place.egress import egress_cost, egress_lines, state_cost
+from recommender.place.latency import distances
 from recommender.place.located import locate, observed_clusters
 from recommender.place.rule import judge
+from recommender.place.shared_quotas import free_in_shared
+from recommender.place.unguarded import unguarded
 from recommender.settings import Policy
 
 
@@ -41,6 +57,14 @@ class _Here:
     flows: pl.DataFrame
     sites: pl.DataFrame
     lines: pl.DataFrame
+    distances: pl.DataFrame
+
+
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    clusters: dy.DataFrame[Quota]
+    regions: dy.DataFrame[RegionQuota]
+    namespaces: dy.DataFrame[NamespaceQuota]
 
 
 def evaluate(
@@ -53,6 +77,9 @@ def evaluate(
     at: datetime,
     usage_window: tuple[datetime, datetime],
     quotas: dy.DataFrame[Quota] | None = None,
+    region_quotas: dy.DataFrame[RegionQuota] | None = None,
+    namespace_quotas: dy.DataFrame[NamespaceQuota] | None = None,
+    latency: dy.DataFrame[Latency] | None = None,
     moves: dy.DataFrame[Move] | None = None,
     holds: dy.DataFrame[Hold] | None = None,
     not_enough_data: dy.DataFrame[NotEnoughData] | None = None,
@@ -70,6 +97,9 @@ def evaluate(
         at: the time of the evaluation (UTC).
         usage_window: first and last moment of the usage (UTC).
         quotas: limits of clusters; None: none.
+        region_quotas: limits of regions over all clusters there; None: none.
+        namespace_quotas: limits of namespaces in clusters; None: none.
+        latency: distances between regions; None: none is known.
         moves: recent moves, from the ledger; None: none.
         holds: decisions that keep advice away, from the ledger; None: none.
         not_enough_data: what observe says cannot be advised; None: a cluster without workloads was not seen.
@@ -85,17 +115,29 @@ def evaluate(
         usage_window=usage_window,
         expires_after_hours=expires_after_hours,
         min_coverage_ratio=min_coverage_ratio,
+        latency=Latency.create_empty() if latency is None else latency,
         unfit=None if not_enough_data is None else not_enough_data.sort(NotEnoughData.primary_key()),
     )
     history = Move.create_empty() if moves is None else moves
-    limits = Quota.create_empty() if quotas is None else quotas
+    limits = _Limits(
+        clusters=Quota.create_empty() if quotas is None else quotas,
+        regions=RegionQuota.create_empty() if region_quotas is None else region_quotas,
+        namespaces=NamespaceQuota.create_empty() if namespace_quotas is None else namespace_quotas,
+    )
     here = _here(question, workloads, flows, pools)
     decided = Hold.create_empty() if holds is None else holds
     pairs = _judged(here, question, limits, history, decided)
     moving = _moving(pairs, question, history)
-    return assemble(
-        question, Decision(workloads=here.workloads, fleet=here.fleet, pairs=pairs, moving=moving, lines=here.lines)
+    decision = Decision(
+        workloads=here.workloads,
+        fleet=here.fleet,
+        pairs=pairs,
+        moving=moving,
+        lines=here.lines,
+        unguarded=unguarded(pairs, moving.filter("within_cap")),
+        limits=limit_facts(pairs),
     )
+    return assemble(question, decision)
 
 
 def costs_here(question: Question, flows: dy.DataFrame[Flow], pools: dy.DataFrame[Pool]) -> pl.DataFrame:
@@ -126,7 +168,9 @@ def _here(
     )
     regions = fleet.select(provider="to_provider", region="to_region")
     lines = egress_lines(numbered, sites, regions, question.prices.egress)
-    costs = judge(priced(at_current(current), egress_cost(lines), question.policy), BINDING, into="breaks")
+    every_region = pl.concat([regions, sites.select("provider", "region")])
+    apart = distances(known, numbered, every_region, question.latency)
+    costs = judge(priced(at_current(current), egress_cost(lines), question.policy, apart), BINDING, into="breaks")
     no_egress = pl.when(pl.col("egress_gbp_per_hour").is_null()).then(pl.lit("no-egress-price"))
     return _Here(
         workloads=costs.with_columns(reason=pl.coalesce("reason", no_egress)),
@@ -134,13 +178,14 @@ def _here(
         flows=numbered,
         sites=sites,
         lines=lines,
+        distances=apart,
     )
 
 
 def _judged(
     here: _Here,
     question: Question,
-    quotas: dy.DataFrame[Quota],
+    limits: _Limits,
     moves: dy.DataFrame[Move],
     holds: dy.DataFrame[Hold],
 ) -> pl.DataFrame:
@@ -152,13 +197,15 @@ def _judged(
         *(pl.col(term).alias(f"current_{term}") for term in TERMS),
         current_gbp_per_hour="gbp_per_hour",
         current_full_gbp_per_hour="full_gbp_per_hour",
+        current_latency_ms="latency_ms",
         must_move=pl.col("breaks").list.len() > 0,
     )
     bare = sure.select(_workload_columns(sure))
     regions = here.fleet.select(provider="to_provider", region="to_region")
     moving_state = bare.filter(pl.col("state_gib") > 0).select("w", "state_gib")
     state = state_cost(moving_state, here.flows, here.sites, regions, question.prices.egress)
-    costs = with_move(priced(candidates(bare, here.fleet), egress_cost(here.lines), policy), state, policy)
+    there = priced(candidates(bare, here.fleet), egress_cost(here.lines), policy, here.distances)
+    costs = with_move(there, state, policy)
     observed = observed_clusters(
         question.workloads,
         question.pools,
@@ -168,8 +215,9 @@ def _judged(
     limited = with_capacity(
         costs,
         free_in_pools(here.fleet, here.workloads),
-        free_in_quotas(quotas, here.workloads),
+        free_in_quotas(limits.clusters, here.workloads),
         observed,
+        free_in_shared(limits.regions, limits.namespaces, here.workloads),
     ).join(now, on="w", how="left", maintain_order="left")
     legal = judge(with_history(with_saving(limited), moves, at=question.at), CONSTRAINTS, into="refused")
     return _guarded(with_decisions(legal, holds), question)
@@ -200,5 +248,5 @@ def _moving(pairs: pl.DataFrame, question: Question, moves: dy.DataFrame[Move]) 
 def _workload_columns(sure: pl.DataFrame) -> list[str]:
     """The workload's own columns and those of the place it is at; not what was worked out for that place."""
     worked_out = {"full_compute_gbp_per_hour", "gbp_per_hour", "full_gbp_per_hour", "interruptions_per_hour", *TERMS}
-    worked_out |= {"breaks", "replicas_per_node", "nodes_needed"}
+    worked_out |= {"breaks", "replicas_per_node", "nodes_needed", "latency_ms", "latency_to"}
     return [name for name in sure.columns if name not in worked_out and not name.startswith("to_")]

@@ -16,6 +16,7 @@ TERMS = (
     ("data leaving", "egress_gbp_per_hour"),
     ("interruptions", "interruption_gbp_per_hour"),
     ("lost work", "lost_work_gbp_per_hour"),
+    ("distance", "latency_gbp_per_hour"),
     ("together", "gbp_per_hour"),
     ("in full", "full_gbp_per_hour"),
 )

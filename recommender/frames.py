@@ -99,6 +99,8 @@ class Flow(dy.Schema):
     to = dy.String(primary_key=True, description="internet, or provider/region")
     direction = dy.String(primary_key=True, description="in or out, seen from the workload")
     gib_per_hour = dy.Float64(min=0)
+    flow_source = dy.String(nullable=True, description="who says so: policy, kubecost, obi, beyla, cadvisor")
+    confidence = dy.String(nullable=True, description="stated, measured, inferred or upper-bound")
 
 
 class Pool(dy.Schema):
@@ -117,6 +119,31 @@ class Pool(dy.Schema):
     nodes_max = dy.UInt32(nullable=True, description="null: no limit of its own")
 
 
+class ObservedPool(dy.Schema):
+    """Nodes that were seen in a cluster, by pool and machine; settings stand where both speak.
+
+    Means are over the hours in which the cluster was observed. What a node allows pods to request is less than its
+    machine has.
+    """
+
+    cluster = dy.String(primary_key=True)
+    pool = dy.String(primary_key=True, description="empty: not known")
+    instance_type = dy.String(primary_key=True, description="empty: not known")
+    capacity_type = dy.String(primary_key=True, description="empty: not known, which is never read as on-demand")
+    provider = dy.String(primary_key=True, description="empty: not known")
+    region = dy.String(primary_key=True, description="empty: not known")
+    zone = dy.String(primary_key=True, description="empty: not known")
+    gpu_model = dy.String(primary_key=True, description="canonical model or empty")
+    in_settings = dy.Bool(description="a pool of the settings")
+    nodes = dy.Float64(min=0, description="mean of the last hour in which the cluster was observed")
+    nodes_mean = dy.Float64(min=0)
+    nodes_peak = dy.Float64(min=0)
+    vcpus_per_node = dy.Float64(nullable=True, min=0, description="allocatable; null: not told")
+    memory_gib_per_node = dy.Float64(nullable=True, min=0, description="allocatable; null: not told")
+    gpus_per_node = dy.Float64(nullable=True, min=0, description="allocatable; null: none, or not told")
+    last_seen = dy.Datetime(time_unit="us", time_zone="UTC", description="start of the last hour with a node")
+
+
 class Quota(dy.Schema):
     """Limits of a cluster over all its pools."""
 
@@ -124,6 +151,33 @@ class Quota(dy.Schema):
     vcpus = dy.Float64(nullable=True, min=0, description="machine vCPUs; null: no limit")
     gpus = dy.Float64(nullable=True, min=0, description="machine GPUs; null: no limit")
     nodes = dy.Float64(nullable=True, min=0, description="null: no limit")
+
+
+class RegionQuota(dy.Schema):
+    """A cloud's quota in one region, over all clusters there."""
+
+    provider = dy.String(primary_key=True)
+    region = dy.String(primary_key=True)
+    vcpus = dy.Float64(nullable=True, min=0, description="machine vCPUs; null: no limit")
+    gpus = dy.Float64(nullable=True, min=0, description="machine GPUs; null: no limit")
+
+
+class NamespaceQuota(dy.Schema):
+    """A namespace's ResourceQuota in one cluster."""
+
+    cluster = dy.String(primary_key=True)
+    namespace = dy.String(primary_key=True)
+    vcpus = dy.Float64(nullable=True, min=0, description="requested vCPUs (requests.cpu); null: no limit")
+    memory_gib = dy.Float64(nullable=True, min=0, description="requested GiB (requests.memory); null: no limit")
+    gpus = dy.Float64(nullable=True, min=0, description="requested GPUs (requests.nvidia.com/gpu); null: no limit")
+
+
+class Latency(dy.Schema):
+    """The round trip between two regions, measured; the same both ways."""
+
+    from_ = dy.String(primary_key=True, alias="from", description="provider/region")
+    to = dy.String(primary_key=True, description="provider/region")
+    ms = dy.Float64(min=0)
 
 
 class Move(dy.Schema):
@@ -228,11 +282,11 @@ class ClusterSample(dy.Schema):
 
 
 class NotEnoughData(dy.Schema):
-    """A workload, or a whole cluster, of which nothing can be advised, and why."""
+    """A workload, a pool or a whole cluster of which something is not known, and why."""
 
     cluster = dy.String(primary_key=True)
-    namespace = dy.String(primary_key=True, description="empty: the whole cluster")
-    workload_kind = dy.String(primary_key=True)
+    namespace = dy.String(primary_key=True, description="empty, with workload: the whole cluster")
+    workload_kind = dy.String(primary_key=True, description="Pool: the pool of the cluster that `workload` names")
     workload = dy.String(primary_key=True)
     reason = dy.String(primary_key=True, description="a word of observe.coverage.Reason")
     why = dy.String()

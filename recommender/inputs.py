@@ -18,7 +18,8 @@ from recommender.cycle import evaluate
 from recommender.ledger.memory import Memory
 from recommender.observe import usage_file, usage_prometheus
 from recommender.observe.coverage import Window
-from recommender.observe.fleet import pools, quotas
+from recommender.observe.fleet import namespace_quotas, pools, quotas, region_quotas
+from recommender.observe.latency import latencies
 from recommender.observe.usage import Usage
 from recommender.observe.workloads import observe
 from recommender.settings import Policy, RecommenderSettings
@@ -59,6 +60,9 @@ def evaluation(
         at=at,
         usage_window=(period.start, period.end),
         quotas=quotas(settings.clusters),
+        region_quotas=region_quotas(settings.region_quotas),
+        namespace_quotas=namespace_quotas(settings.clusters),
+        latency=latencies(settings.latency.file),
         moves=None if memory is None else memory.moves,
         holds=None if memory is None else memory.holds(usage_start=period.start),
         not_enough_data=seen.not_enough_data,

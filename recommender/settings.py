@@ -1,7 +1,7 @@
 """Settings of the recommender: where prices and usage come from, the fleet, the policy, and how it serves.
 
-The sections `prices`, `usage`, `clusters`, `policy`, `recommend`, `ledger`, `forecast`, `burst` and `recommender_web`
-of the settings file; design: "Files that people and tests feed in".
+The sections `prices`, `usage`, `clusters`, `region_quotas`, `latency`, `policy`, `recommend`, `ledger`, `forecast`,
+`burst` and `recommender_web` of the settings file; design: "Files that people and tests feed in".
 """
 
 from __future__ import annotations
@@ -88,6 +88,33 @@ class QuotaSettings(Section):
     nodes: int | None = Field(default=None, gt=0)
 
 
+class NamespaceQuotaSettings(Section):
+    """A namespace's ResourceQuota: what its pods may request at most."""
+
+    namespace: str = Field(min_length=1)
+    vcpus: float | None = Field(default=None, ge=0, description="requests.cpu")
+    memory_gib: float | None = Field(default=None, ge=0, description="requests.memory, in GiB")
+    gpus: float | None = Field(default=None, ge=0, description="requests.nvidia.com/gpu")
+
+
+class RegionQuotaSettings(Section):
+    """A cloud's quota in one region, over all clusters there."""
+
+    provider: str = Field(min_length=1)
+    region: str = Field(min_length=1)
+    vcpus: float | None = Field(default=None, ge=0, description="vCPUs of nodes.")
+    gpus: float | None = Field(default=None, ge=0, description="GPUs of nodes.")
+
+
+class LatencySettings(Section):
+    """How far regions are from each other."""
+
+    file: Path | None = Field(
+        default=None,
+        description="CSV with from, to (provider/region) and ms; stands before the packaged table.",
+    )
+
+
 class ClusterSettings(Section):
     """A cluster of the fleet."""
 
@@ -98,6 +125,7 @@ class ClusterSettings(Section):
     jurisdiction: str = Field(default="", description="GB, EEA …; empty: taken from the region, else unknown.")
     tier: Literal["owned", "cloud"] = "cloud"
     quotas: QuotaSettings = QuotaSettings()
+    namespace_quotas: tuple[NamespaceQuotaSettings, ...] = Field(default=(), description="Kubernetes ResourceQuotas.")
     pools: tuple[PoolSettings, ...] = Field(min_length=1)
 
     @model_validator(mode="after")
@@ -105,6 +133,9 @@ class ClusterSettings(Section):
         names = [pool.name for pool in self.pools]
         if len(set(names)) != len(names):
             raise ValueError(f"cluster {self.name!r} names a pool twice")
+        namespaces = [quota.namespace for quota in self.namespace_quotas]
+        if len(set(namespaces)) != len(namespaces):
+            raise ValueError(f"cluster {self.name!r} names the quota of a namespace twice")
         for pool in self.pools:
             if (pool.capacity_type == "owned") != (self.tier == "owned"):
                 raise ValueError(
@@ -120,8 +151,12 @@ class ResidencyClass(Section):
 
     residency: tuple[str, ...] = Field(default=(), description="Jurisdictions it may run in; empty: any.")
     legal_basis: str = Field(default="", description="Printed beside every refusal by this rule.")
-    goal: Literal["cost", "latency", "reliability"] = "cost"
-    latency_ms_max: float | None = Field(default=None, gt=0)
+    goal: Literal["cost", "latency", "reliability"] = Field(
+        default="cost", description="Which penalty counts besides the cost: distance, or interruptions more heavily."
+    )
+    latency_ms_max: float | None = Field(
+        default=None, gt=0, description="Most milliseconds to the other ends of its data flows, else to where it is."
+    )
     max_gbp_per_vcpu_hour: float | None = Field(default=None, gt=0)
     architectures: tuple[Literal["amd64", "arm64"], ...] = Field(
         default=("amd64",), description="Processor architectures its images are built for."
@@ -181,8 +216,13 @@ class PolicyRule(Section):
 class Weights(Section):
     """What goals are worth in pounds."""
 
-    latency_gbp_per_ms_hour: float = Field(default=0.0002, ge=0)
-    interruption_gbp: float = Field(default=1.50, ge=0)
+    latency_gbp_per_ms_hour: float = Field(
+        default=0.0002, ge=0, description="Of a millisecond of distance, for classes whose goal is latency."
+    )
+    interruption_gbp: float = Field(default=1.50, ge=0, description="Of an expected interruption.")
+    reliability_interruption_gbp: float = Field(
+        default=15.0, ge=0, description="The same, for classes whose goal is reliability."
+    )
     restart_minutes: float = Field(
         default=10, ge=0, description="Minutes a replica needs to start again, after a move or an interruption."
     )
@@ -313,6 +353,8 @@ class RecommenderSettings(Section):
     prices: PricesSettings = PricesSettings()
     usage: UsageSettings = UsageSettings()
     clusters: tuple[ClusterSettings, ...] = ()
+    region_quotas: tuple[RegionQuotaSettings, ...] = ()
+    latency: LatencySettings = LatencySettings()
     policy: Policy | Path = Field(default_factory=Policy, description="The policy, or the path of a file with it.")
     recommend: RecommendSettings = RecommendSettings()
     ledger: LedgerSettings = LedgerSettings()
@@ -325,4 +367,7 @@ class RecommenderSettings(Section):
         names = [cluster.name for cluster in self.clusters]
         if len(set(names)) != len(names):
             raise ValueError("a cluster is named twice")
+        regions = [(quota.provider, quota.region) for quota in self.region_quotas]
+        if len(set(regions)) != len(regions):
+            raise ValueError("region_quotas: a region is named twice")
         return self

@@ -6,6 +6,18 @@ from typing import Final
 
 EXPORTER_SECTIONS: Final = frozenset({"sources", "filters", "packaged", "store", "exporter_web"})
 RECOMMENDER_SECTIONS: Final = frozenset(
-    {"prices", "usage", "clusters", "policy", "recommend", "ledger", "forecast", "burst", "recommender_web"}
+    {
+        "prices",
+        "usage",
+        "clusters",
+        "region_quotas",
+        "latency",
+        "policy",
+        "recommend",
+        "ledger",
+        "forecast",
+        "burst",
+        "recommender_web",
+    }
 )
 ALL_SECTIONS: Final = EXPORTER_SECTIONS | RECOMMENDER_SECTIONS

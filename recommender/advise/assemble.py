@@ -16,7 +16,7 @@ from recommender.advise.evidence import FlowFinder, PriceFinder
 from recommender.advise.gaps import gaps
 from recommender.advise.identity import frame_sha256, model_sha256
 from recommender.advise.inversions import inversions
-from recommender.advise.owned import owned_pools
+from recommender.advise.owned import owned_pools, scarce_capacity
 from recommender.advise.plan import (
     Breach,
     Inputs,
@@ -49,13 +49,15 @@ def assemble(question: Question, decision: Decision) -> Plan:
     broken = _broken(decision.workloads)
     advice = _recommendations(question, decision, moving, told, broken)
     placed = planned(decision.workloads, moving)
+    scarce = scarce_capacity(decision.unguarded.prices, decision.limits)
     ids = {row["w"]: id_of(row) for row in moving.iter_rows(named=True)}
     return Plan(
         generated_at=question.at,
         inputs=_inputs(question),
         summary=summary(decision, placed, moving, refused_offers=counts(decision.pairs)),
         node_mix=node_mix(placed),
-        owned_capacity=owned_pools(decision.workloads, placed, decision.fleet),
+        owned_capacity=owned_pools(decision.workloads, placed, decision.fleet, scarce),
+        scarce_capacity=scarce,
         placements=_placements(placed, ids),
         recommendations=advice,
         refused=tuple(one for rows in told.values() for one in rows),

@@ -95,7 +95,9 @@ class Builder:
             xor_group="/".join((target.cluster, target.namespace, target.workload_kind, target.workload)),
             guards=self._guards(row) if saves else None,
             refused=own_refusals,
-            explanation=explanation(current, recommended, one_off, own_refusals, owed_to=owed_to),
+            explanation=explanation(
+                current, recommended, one_off, own_refusals, owed_to=owed_to, wants_latency=row["goal"] == "latency"
+            ),
             proposed_at=self.question.at,
             expires_at=self.question.at + timedelta(hours=self.question.expires_after_hours),
         )
@@ -155,6 +157,7 @@ def _target(row: Mapping[str, Any]) -> Target:
 def _side(row: Mapping[str, Any], place: str, cost: str) -> PricedPlace:
     return PricedPlace(
         jurisdiction=row[f"{place}_jurisdiction"] or None,
+        latency_ms=row[f"{cost}latency_ms"],
         **{name: row[f"{place}_{name}"] for name in _PLACE},
         **{term: round(row[f"{cost}{term}"], DIGITS) for term in (*TERMS, "gbp_per_hour", "full_gbp_per_hour")},
     )

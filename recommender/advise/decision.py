@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 import polars as pl
 
 from exporters.store.read import Prices
+from recommender.frames import Latency
+from recommender.place.unguarded import Unguarded
 from recommender.settings import Policy
 
 
@@ -15,7 +17,8 @@ from recommender.settings import Policy
 class Question:
     """The inputs of one evaluation, frames in the order of their keys.
 
-    `unfit` is what observe says cannot be advised (NotEnoughData); None: it was not asked.
+    `latency` is what is known of distances (Latency). `unfit` is what observe says cannot be advised (NotEnoughData);
+    None: it was not asked.
     """
 
     prices: Prices
@@ -26,6 +29,7 @@ class Question:
     usage_window: tuple[datetime, datetime]
     expires_after_hours: float
     min_coverage_ratio: float
+    latency: pl.DataFrame = field(default_factory=Latency.create_empty)
     unfit: pl.DataFrame | None = None
 
     @property
@@ -54,6 +58,8 @@ class Decision:
             guards.
         moving: the chosen pairs, with `within_cap`.
         lines: each flow's price at each region.
+        unguarded: what the rules and the room alone allow.
+        limits: where the limits are that pairs can meet, and what of, from place.capacity.
     """
 
     workloads: pl.DataFrame
@@ -61,3 +67,5 @@ class Decision:
     pairs: pl.DataFrame
     moving: pl.DataFrame
     lines: pl.DataFrame
+    unguarded: Unguarded
+    limits: pl.DataFrame

@@ -11,6 +11,7 @@ _TERM_NAMES = (
     ("egress_gbp_per_hour", "data leaving the region"),
     ("interruption_gbp_per_hour", "expected interruptions"),
     ("lost_work_gbp_per_hour", "work done again after interruptions"),
+    ("latency_gbp_per_hour", "the penalty for distance"),
 )
 
 
@@ -31,6 +32,7 @@ def explanation(
     refused: tuple[Refusal, ...],
     *,
     owed_to: str | None,
+    wants_latency: bool,
 ) -> tuple[str, ...]:
     """This will explain advice term by term.
 
@@ -40,6 +42,7 @@ def explanation(
         one_off: what moving costs once.
         refused: offers that rules refused.
         owed_to: the reason of the broken rule, for advice that is owed to one.
+        wants_latency: whether distance counts for it.
     """
     lines = [f"It may not stay where it is: {owed_to}."] if owed_to else []
     lines.append(
@@ -51,6 +54,8 @@ def explanation(
         for name, text in _TERM_NAMES
         if _differs(current, recommended, name)
     )
+    if wants_latency:
+        lines.extend(_unmeasured(side) for side in (current, recommended) if side.latency_ms is None)
     lines.extend(_owned(side) for side in (current, recommended) if side.full_gbp_per_hour != side.gbp_per_hour)
     if one_off.payback_hours is not None:
         back = "within the hour" if one_off.payback_hours <= 1 else f"after {one_off.payback_hours:,.1f} hours"
@@ -77,6 +82,10 @@ def _owned(place: PricedPlace) -> str:
         f"{place.cluster} is paid for in any case: an hour there counts {rate(place.gbp_per_hour)} in cash, "
         f"{rate(place.full_gbp_per_hour)} in full."
     )
+
+
+def _unmeasured(place: PricedPlace) -> str:
+    return f"Nobody measured how far {place.provider}/{place.region} is: no penalty for distance is counted there."
 
 
 def _cost_of_rule(one: Refusal) -> str:

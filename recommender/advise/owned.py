@@ -1,13 +1,15 @@
-"""How full the capacity is that is paid for in any case, now and under the plan, and what it costs."""
+"""Capacity that is paid for in any case: how full it is now and under the plan, what it costs, what more is worth."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+import dataframely as dy
 import polars as pl
 
-from recommender.advise.plan import OwnedPool
+from recommender.advise.plan import OwnedPool, ScarceCapacity
+from recommender.frames import LimitPrice
 from recommender.place.cost import dominant_share
 
 DIGITS = 9
@@ -17,7 +19,9 @@ _REQUESTS = ("vcpu_request_mean", "memory_gib_request_mean", "gpu_request_mean")
 _SHAPES = ("to_vcpus", "to_memory_gib", "to_gpus")
 
 
-def owned_pools(workloads: pl.DataFrame, placed: pl.DataFrame, fleet: pl.DataFrame) -> tuple[OwnedPool, ...]:
+def owned_pools(
+    workloads: pl.DataFrame, placed: pl.DataFrame, fleet: pl.DataFrame, scarce: tuple[ScarceCapacity, ...]
+) -> tuple[OwnedPool, ...]:
     """This will measure each owned or committed pool that has a price; of several machine types the first stands.
 
     Use is the greatest share that the mean requests take of vCPU, memory or GPUs of all its nodes; system pods and
@@ -27,7 +31,9 @@ def owned_pools(workloads: pl.DataFrame, placed: pl.DataFrame, fleet: pl.DataFra
         workloads: every workload at its present place (`from_…`), with w.
         placed: priced workloads at their planned place (`to_…`), with w.
         fleet: the places, from place.candidates.
+        scarce: limits with a shadow price, from scarce_capacity.
     """
+    shadows = {(one.cluster, one.pool, one.resource): one.shadow_gbp_per_unit_hour for one in scarce}
     now = workloads.select("w", *_REQUESTS, cluster="from_cluster", pool="from_pool")
     moved = placed.select("w", *_REQUESTS, cluster="to_cluster", pool="to_pool")
     then = pl.concat([now.join(moved, on="w", how="anti"), moved])
@@ -38,7 +44,32 @@ def owned_pools(workloads: pl.DataFrame, placed: pl.DataFrame, fleet: pl.DataFra
     )
     used, planned = _nodes_used(pools, now), _nodes_used(pools, then)
     return tuple(
-        _pool(row, before, after) for row, before, after in zip(pools.iter_rows(named=True), used, planned, strict=True)
+        _pool(row, before, after, shadows)
+        for row, before, after in zip(pools.iter_rows(named=True), used, planned, strict=True)
+    )
+
+
+def scarce_capacity(prices: dy.DataFrame[LimitPrice], limits: pl.DataFrame) -> tuple[ScarceCapacity, ...]:
+    """This will name the limits that have a price, in the order of their names.
+
+    Args:
+        prices: of scarce limits, from place.unguarded.
+        limits: from place.capacity.limit_facts.
+    """
+    named = prices.join(limits, on="limit", how="left").sort("limit")
+    return tuple(
+        ScarceCapacity(
+            scope=row["scope"],
+            cluster=row["to_cluster"],
+            pool=row["to_pool"],
+            provider=row["to_provider"],
+            region=row["to_region"],
+            namespace=row["namespace"],
+            resource=row["resource"],
+            free=round(row["free"], DIGITS),
+            shadow_gbp_per_unit_hour=round(row["gbp_per_unit_hour"], DIGITS),
+        )
+        for row in named.iter_rows(named=True)
     )
 
 
@@ -56,7 +87,13 @@ def _nodes_used(pools: pl.DataFrame, requests: pl.DataFrame) -> list[float]:
     )
 
 
-def _pool(row: Mapping[str, Any], used: float, planned: float) -> OwnedPool:
+def _pool(
+    row: Mapping[str, Any],
+    used: float,
+    planned: float,
+    shadows: Mapping[tuple[str | None, str | None, str], float],
+) -> OwnedPool:
+    place = (row["to_cluster"], row["to_pool"])
     prices = ("to_gbp_per_vcpu_hour", "to_gbp_per_gib_hour", "to_gbp_per_gpu_hour")
     full = sum(row[shape] * row[price] for shape, price in zip(_SHAPES, prices, strict=True))
     marginal = row["to_marginal_gbp_per_hour"]
@@ -70,4 +107,7 @@ def _pool(row: Mapping[str, Any], used: float, planned: float) -> OwnedPool:
         planned_used_ratio=round(planned / row["to_nodes_max"], DIGITS),
         marginal_gbp_per_node_hour=None if marginal is None else round(marginal, DIGITS),
         full_gbp_per_node_hour=round(full, DIGITS),
+        shadow_gbp_per_vcpu_hour=shadows.get((*place, "vcpus"), 0.0),
+        shadow_gbp_per_gib_hour=shadows.get((*place, "memory_gib"), 0.0),
+        shadow_gbp_per_gpu_hour=shadows.get((*place, "gpus"), 0.0),
     )

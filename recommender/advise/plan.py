@@ -73,8 +73,17 @@ class Summary(Part):
     saving_gbp_per_month: Gbp
     current_gbp_per_month: Gbp
     planned_full_gbp_per_hour: float = Field(description="Planned, with owned capacity at its full price.")
-    lower_bound_gbp_per_hour: float = Field(description="Each workload at its cheapest legal place, capacity ignored.")
-    gap_ratio: float | None = Field(default=None, description="planned / lower bound − 1; absent: the bound is zero.")
+    lower_bound_gbp_per_hour: float = Field(
+        description="No plan that keeps the constraints and the room can cost less; proven."
+    )
+    gap_ratio: float | None = Field(
+        default=None,
+        description="(planned − withheld by guards) / lower bound − 1: how far the best plan found may be from the "
+        "optimum; absent: the bound is zero.",
+    )
+    withheld_by_guards_gbp_per_hour: float = Field(
+        description="What the best plan found without guards, decisions and the cap on moves costs less than this one."
+    )
     basis: str
     hours_per_month: int
     workloads: int = Field(description="Workloads observed, without system pods.")
@@ -120,6 +129,23 @@ class OwnedPool(Part):
     planned_used_ratio: float = Field(description="The same under the plan.")
     marginal_gbp_per_node_hour: float | None = Field(default=None, description="What one more hour costs in cash.")
     full_gbp_per_node_hour: float
+    shadow_gbp_per_vcpu_hour: float = Field(description="What one more requested vCPU there would save an hour.")
+    shadow_gbp_per_gib_hour: float = Field(description="The same for a GiB.")
+    shadow_gbp_per_gpu_hour: float = Field(description="The same for a GPU.")
+
+
+class ScarceCapacity(Part):
+    """A limit that more workloads want than fit, and what one more unit of it would be worth (shadow price)."""
+
+    scope: str = Field(description="pool, cluster, region or namespace.")
+    cluster: str | None = None
+    pool: str | None = None
+    provider: str | None = None
+    region: str | None = None
+    namespace: str | None = None
+    resource: str = Field(description="vcpus, memory_gib, gpus or nodes.")
+    free: float = Field(description="What is free of it before the plan.")
+    shadow_gbp_per_unit_hour: float
 
 
 class WorkloadRefusal(Refusal):
@@ -169,6 +195,7 @@ class Plan(Part):
     summary: Summary
     node_mix: tuple[NodeMix, ...]
     owned_capacity: tuple[OwnedPool, ...]
+    scarce_capacity: tuple[ScarceCapacity, ...]
     placements: tuple[Placement, ...]
     recommendations: tuple[Recommendation, ...]
     refused: tuple[WorkloadRefusal, ...]

@@ -97,6 +97,9 @@ class Terms(Part):
     egress_gbp_per_hour: float
     interruption_gbp_per_hour: float = Field(description="Penalty of the policy × expected interruptions.")
     lost_work_gbp_per_hour: float = Field(description="Work done again and restarts after interruptions.")
+    latency_gbp_per_hour: float = Field(
+        default=0.0, description="Penalty of the policy × milliseconds, for classes whose goal is latency."
+    )
 
 
 class PricedPlace(Place, Terms):
@@ -104,6 +107,9 @@ class PricedPlace(Place, Terms):
 
     gbp_per_hour: float = Field(description="Change in cash: owned capacity at its marginal price.")
     full_gbp_per_hour: float = Field(description="The same with owned and committed capacity at its full price.")
+    latency_ms: float | None = Field(
+        default=None, description="To the farthest end of its data flows. Absent: not known, or its class does not ask."
+    )
 
 
 class Range(Part):
@@ -123,6 +129,7 @@ class Monthly(Part):
     egress_gbp: Gbp
     interruption_gbp: Gbp
     lost_work_gbp: Gbp
+    latency_gbp: Gbp = Decimal(0)
     hours_per_month: int
 
 

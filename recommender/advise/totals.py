@@ -1,7 +1,7 @@
 """The plan in figures: what it costs now, as planned, and at best; and the machines it fills.
 
-There is one cost of a plan: the sum of its workloads' shares. The lower bound gives every workload its cheapest legal
-place and forgets that places have limits, so no plan can be cheaper.
+There is one cost of a plan: the sum of its workloads' shares. The lower bound is of the question without guards, its
+constraints and limits kept; what guards withhold is told apart: lower bound × (1 + gap) + withheld = planned.
 """
 
 from __future__ import annotations
@@ -19,8 +19,6 @@ BASIS = (
     "Requests share: mean requests × the price of vCPU, GiB and GPU at each place, with data flows and expected "
     "interruptions; room on nodes that nobody requests, and system pods, are not in these figures."
 )
-# The capacity limits are what the bound leaves out; which rules those are is said here once.
-_LIMIT_RULES = ["capacity", "quota", "gang"]
 
 
 def summary(
@@ -38,7 +36,8 @@ def summary(
     saving = _sum(moving.filter(~pl.col("must_move")), "saving_gbp_per_hour")
     delta = -_sum(moving.filter("must_move"), "saving_gbp_per_hour")
     cost = _sum(placed, "gbp_per_hour")
-    bound = lower_bound(decision, placed)
+    best = current - decision.unguarded.gain_gbp_per_hour
+    bound = current - decision.unguarded.bound_gbp_per_hour
     own = decision.workloads.filter(~pl.col("is_system"))
     return Summary(
         current_gbp_per_hour=round(current, DIGITS),
@@ -49,7 +48,8 @@ def summary(
         current_gbp_per_month=pence(current * HOURS_PER_MONTH),
         planned_full_gbp_per_hour=round(_sum(placed, "full_gbp_per_hour"), DIGITS),
         lower_bound_gbp_per_hour=round(bound, DIGITS),
-        gap_ratio=round(max(0.0, cost / bound - 1.0), DIGITS) if bound > 0 else None,
+        gap_ratio=round(max(0.0, best / bound - 1.0), DIGITS) if bound > 0 else None,
+        withheld_by_guards_gbp_per_hour=round(max(0.0, cost - best), DIGITS),
         basis=BASIS,
         hours_per_month=HOURS_PER_MONTH,
         workloads=own.height,
@@ -58,16 +58,6 @@ def summary(
         recommendations=moving.height,
         refused_offers=refused_offers,
     )
-
-
-def lower_bound(decision: Decision, placed: pl.DataFrame) -> float:
-    """This will return the sum over workloads of the cheapest of: where they are, any place legal but for its room."""
-    only_room = pl.col("refused").list.set_difference(_LIMIT_RULES).list.len() == 0
-    cheapest = (
-        decision.pairs.filter(only_room).group_by("w", maintain_order=True).agg(cheapest=pl.col("gbp_per_hour").min())
-    )
-    least = pl.min_horizontal("current_gbp_per_hour", "cheapest", "gbp_per_hour")
-    return _sum(placed.join(cheapest, on="w", how="left", maintain_order="left").select(least=least), "least")
 
 
 def node_mix(placed: pl.DataFrame) -> tuple[NodeMix, ...]:

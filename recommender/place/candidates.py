@@ -154,6 +154,8 @@ def _classes(policy: Policy) -> pl.DataFrame:
             "class_architectures": list(one.architectures),
             "accepted_gpu_models": list(one.gpu_models),
             "max_gbp_per_vcpu_hour": one.max_gbp_per_vcpu_hour,
+            "goal": one.goal,
+            "latency_ms_max": one.latency_ms_max,
         }
         for name, one in sorted(policy.classes.items())
     ]
@@ -167,5 +169,7 @@ def _classes(policy: Policy) -> pl.DataFrame:
             "class_architectures": text_list,
             "accepted_gpu_models": text_list,
             "max_gbp_per_vcpu_hour": pl.Float64,
+            "goal": pl.String,
+            "latency_ms_max": pl.Float64,
         },
     )

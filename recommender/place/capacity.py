@@ -11,11 +11,18 @@ import dataframely as dy
 import polars as pl
 
 from recommender.frames import Quota, Use
+from recommender.place.shared_quotas import SharedQuotas, no_shared_quotas
 
 RESOURCES = ("vcpus", "memory_gib", "gpus")
 _PEAKS = {"vcpus": "vcpu_request_peak", "memory_gib": "memory_gib_request_peak", "gpus": "gpu_request_peak"}
 _GIVES = {"vcpus": "to_allocatable_vcpus", "memory_gib": "to_allocatable_memory_gib", "gpus": "to_gpus"}
 _QUOTAS = ("vcpus", "gpus", "nodes")
+_SCOPES = {
+    "pool": ("to_cluster", "to_pool"),
+    "cluster": ("to_cluster",),
+    "region": ("to_provider", "to_region"),
+    "namespace": ("to_cluster", "namespace"),
+}
 
 
 def free_in_pools(fleet: pl.DataFrame, running: pl.DataFrame) -> pl.DataFrame:
@@ -77,7 +84,11 @@ def free_in_quotas(quotas: dy.DataFrame[Quota], running: pl.DataFrame) -> pl.Dat
 
 
 def with_capacity(
-    pairs: pl.DataFrame, in_pools: pl.DataFrame, in_quotas: pl.DataFrame, observed: set[str]
+    pairs: pl.DataFrame,
+    in_pools: pl.DataFrame,
+    in_quotas: pl.DataFrame,
+    observed: set[str],
+    shared: SharedQuotas | None = None,
 ) -> pl.DataFrame:
     """This will put free capacity beside each pair, and what it would take of it.
 
@@ -86,39 +97,68 @@ def with_capacity(
         in_pools: from free_in_pools.
         in_quotas: from free_in_quotas.
         observed: clusters that were observed well enough for their use to be known.
+        shared: what regions' and namespaces' quotas have left; None: there are none.
     """
+    wide = no_shared_quotas() if shared is None else shared
+    limited = [*(f"quota_{name}" for name in _QUOTAS), *wide.columns]
     return (
         pairs.join(in_pools, on=["to_cluster", "to_pool"], how="left", maintain_order="left")
         .join(in_quotas, on="to_cluster", how="left", maintain_order="left")
+        .join(wide.regions, on=["to_provider", "to_region"], how="left", maintain_order="left")
+        .join(wide.namespaces, on=["to_cluster", "namespace"], how="left", maintain_order="left")
         .with_columns(
             needs_quota_vcpus=pl.col("nodes_needed") * pl.col("to_vcpus"),
             needs_quota_gpus=pl.col("nodes_needed") * pl.col("to_gpus"),
             to_observed=pl.col("to_cluster").is_in(sorted(observed)),
-            to_has_quota=pl.any_horizontal(pl.col(f"quota_{name}").is_not_null() for name in _QUOTAS),
+            to_has_quota=pl.any_horizontal(pl.col(name).is_not_null() for name in limited),
         )
     )
 
 
 def limits() -> tuple[tuple[str, str, str, str], ...]:
-    """This will name every limit a pair can meet: its scope (pool or cluster), its word, free column, needed column."""
+    """This will name every limit a pair can meet: its scope, its word, free column, needed column."""
     pools = tuple(("pool", name, f"free_{name}", _PEAKS[name]) for name in RESOURCES)
+    namespaces = tuple(("namespace", name, f"namespace_{name}", _PEAKS[name]) for name in RESOURCES)
     return (
         *pools,
         ("cluster", "vcpus", "quota_vcpus", "needs_quota_vcpus"),
         ("cluster", "gpus", "quota_gpus", "needs_quota_gpus"),
         ("cluster", "nodes", "quota_nodes", "nodes_needed"),
+        ("region", "vcpus", "region_vcpus", "needs_quota_vcpus"),
+        ("region", "gpus", "region_gpus", "needs_quota_gpus"),
+        *namespaces,
     )
+
+
+def limit_name(scope: str, word: str) -> pl.Expr:
+    """This will name a limit of a pair's place, as Use does: its scope, where it is, what of it."""
+    return pl.concat_str(pl.lit(f"{scope} "), pl.concat_str(_SCOPES[scope], separator="/"), pl.lit(f" {word}"))
 
 
 def uses(pairs: pl.DataFrame) -> dy.DataFrame[Use]:
     """This will list what each pair takes of each limit."""
     parts = []
     for scope, word, free, need in limits():
-        place = pl.concat_str("to_cluster", "to_pool", separator="/") if scope == "pool" else pl.col("to_cluster")
         taken = pairs.filter(pl.col(free).is_not_null() & (pl.col(need) > 0))
-        name = pl.concat_str(pl.lit(f"{scope} "), place, pl.lit(f" {word}"))
-        parts.append(taken.select("w", "p", limit=name, amount=need, free=free))
+        parts.append(taken.select("w", "p", limit=limit_name(scope, word), amount=need, free=free))
     return Use.validate(pl.concat(parts).sort("w", "p", "limit"))
+
+
+def limit_facts(pairs: pl.DataFrame) -> pl.DataFrame:
+    """This will say of each limit that pairs can meet where it is and what of.
+
+    Returns:
+        limit, scope, resource, and the columns that name its place (null where the scope does not have them).
+    """
+    names = sorted({name for columns in _SCOPES.values() for name in columns})
+    parts = []
+    for scope, word, free, _ in limits():
+        known = [pl.col(name) if name in _SCOPES[scope] else pl.lit(None, pl.String).alias(name) for name in names]
+        facts = pairs.filter(pl.col(free).is_not_null()).select(
+            limit_name(scope, word).alias("limit"), *known, scope=pl.lit(scope), resource=pl.lit(word)
+        )
+        parts.append(facts.unique())
+    return pl.concat(parts).sort("limit")
 
 
 def _used(limited: pl.DataFrame, running: pl.DataFrame) -> pl.DataFrame:

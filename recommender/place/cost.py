@@ -1,6 +1,6 @@
 """The cost of a workload at a place, £/h, term by term.
 
-    compute + egress + interruption + lost work = gbp_per_hour
+    compute + egress + interruption + lost work + latency = gbp_per_hour
 
 Compute is requests × parts of the offer (vCPU, GiB, GPU), mean requests over the window. It is a change in cash: on
 owned machines the marginal price of a node (energy) times the greatest share of the node that the requests take; on
@@ -14,26 +14,37 @@ from __future__ import annotations
 import polars as pl
 
 from recommender.place.interruption import interruption_terms
+from recommender.place.latency import no_distances, with_latency
 from recommender.settings import Policy
 
-TERMS = ("compute_gbp_per_hour", "egress_gbp_per_hour", "interruption_gbp_per_hour", "lost_work_gbp_per_hour")
+TERMS = (
+    "compute_gbp_per_hour",
+    "egress_gbp_per_hour",
+    "interruption_gbp_per_hour",
+    "lost_work_gbp_per_hour",
+    "latency_gbp_per_hour",
+)
 _SITE = {"to_provider": "provider", "to_region": "region"}
 
 
-def priced(pairs: pl.DataFrame, egress: pl.DataFrame, policy: Policy) -> pl.DataFrame:
+def priced(
+    pairs: pl.DataFrame, egress: pl.DataFrame, policy: Policy, distances: pl.DataFrame | None = None
+) -> pl.DataFrame:
     """This will add the terms of each pair's cost and their sum.
 
     Args:
         pairs: from place.candidates.
         egress: w, provider, region, egress_gbp_per_hour of workloads that have flows; the others have none to pay.
         policy: weights and spot risk.
+        distances: from place.latency; None: none was measured.
 
     Returns:
-        The pairs with TERMS, `interruptions_per_hour`, `gbp_per_hour`, `full_compute_gbp_per_hour` and
-        `full_gbp_per_hour`; null where a price is not known or the machine lacks the GPUs.
+        The pairs with TERMS, `latency_ms`, `latency_to`, `interruptions_per_hour`, `gbp_per_hour`,
+        `full_compute_gbp_per_hour` and `full_gbp_per_hour`; null where a price is not known or the machine lacks the
+        GPUs.
     """
     return (
-        with_egress(pairs, egress)
+        with_latency(with_egress(pairs, egress), no_distances() if distances is None else distances, policy)
         .with_columns(full_compute_gbp_per_hour=_parts_by_prices())
         .with_columns(compute_gbp_per_hour=_cash())
         .with_columns(interruption_terms(policy, compute="compute_gbp_per_hour"))

@@ -33,7 +33,13 @@ from tests.recommender.world import (
     workloads,
 )
 
-TERMS = ("compute_gbp_per_hour", "egress_gbp_per_hour", "interruption_gbp_per_hour", "lost_work_gbp_per_hour")
+TERMS = (
+    "compute_gbp_per_hour",
+    "egress_gbp_per_hour",
+    "interruption_gbp_per_hour",
+    "lost_work_gbp_per_hour",
+    "latency_gbp_per_hour",
+)
 JURISDICTION = {"eks-lon": "GB", "onprem-lon": "GB", "gke-bel": "EEA"}
 
 

@@ -21,6 +21,7 @@ def terms(**changes: Any) -> dict[str, float]:
         "replicas_mean": 8.0,
         "checkpoint_minutes": 20.0,
         "compute": 4.0,
+        "goal": "cost",
     } | changes
     found = pl.DataFrame([row]).select(interruption_terms(RESTART_10_MINUTES, compute="compute"))
     return found.row(0, named=True)

@@ -23,6 +23,13 @@ NUMBERS = (
     "quota_vcpus",
     "quota_gpus",
     "quota_nodes",
+    "region_vcpus",
+    "region_gpus",
+    "namespace_vcpus",
+    "namespace_memory_gib",
+    "namespace_gpus",
+    "latency_ms",
+    "latency_ms_max",
     "max_gbp_per_vcpu_hour",
 )
 
@@ -35,6 +42,9 @@ def pair(**changes: Any) -> pl.DataFrame:
         "from_architecture": "amd64",
         "to_cluster": "aks-lon",
         "to_region": "uksouth",
+        "to_provider": "azure",
+        "namespace": "shop",
+        "latency_to": "aws/eu-west-2",
         "to_jurisdiction": "GB",
         "to_capacity_type": "on-demand",
         "to_instance_type": "D4s_v5",
@@ -185,7 +195,7 @@ def test_the_peak_must_fit_into_what_a_pool_has_free() -> None:
     assert refused_by(**room | {"free_memory_gib": 7.9}) == ["capacity"]
 
 
-@pytest.mark.parametrize("name", ["quota_vcpus", "quota_nodes"])
+@pytest.mark.parametrize("name", ["quota_vcpus", "quota_nodes", "region_vcpus", "namespace_vcpus"])
 def test_a_quota_that_is_used_up_refuses(name: str) -> None:
     assert refused_by(**{name: 4.0, "to_has_quota": True}) == []
     assert refused_by(**{name: 0.5, "to_has_quota": True}) == ["quota"]
