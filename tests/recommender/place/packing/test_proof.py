@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
+from itertools import product
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -116,3 +118,38 @@ def test_a_bound_from_little_effort_holds_too(question: tuple[tuple[Pod, ...], t
     plan = pack(pods, offers, effort=Effort(rounds=1, labels=1, node_nodes=1, branches=1, integer_nodes=1))
     assert plan.lower_bound_gbp_per_hour <= optimum(pods, offers) + 1e-6
     assert_whole(plan, pods, offers)
+
+
+@st.composite
+def gangs(draw: st.DrawFn) -> tuple[tuple[Pod, ...], tuple[NodeOffer, ...]]:
+    offers = [
+        NodeOffer(f"{home}-huge", home, home, vcpus=6, memory_gib=6, gpus=1, gbp_per_hour=draw(PRICES) / 10)
+        for home in ("east", "west")
+    ]
+    for number in range(draw(st.integers(0, 2))):
+        home, (vcpus, memory, gpus) = draw(st.sampled_from(["east", "west"])), draw(SHAPES)
+        offers.append(NodeOffer(f"o{number}", home, home, vcpus, memory, draw(PRICES) / 10, gpus))
+    pods = []
+    for number in range(draw(st.integers(2, 5))):
+        vcpus, memory, gpus = draw(SHAPES)
+        pods.append(Pod(f"p{number}", vcpus, memory, gpus, gang=draw(st.sampled_from(["", "a", "b"]))))
+    return tuple(pods), tuple(offers)
+
+
+@settings(max_examples=40, deadline=None)
+@given(gangs())
+def test_gangs_stay_together_and_the_bound_holds(question: tuple[tuple[Pod, ...], tuple[NodeOffer, ...]]) -> None:
+    pods, offers = question
+    plan = pack(pods, offers)
+    homes = [("east", "west")] * 2
+    best = min(
+        optimum(tuple(replace(pod, allowed=at.get(pod.gang)) for pod in pods), offers)
+        for at in ({"a": frozenset({a}), "b": frozenset({b})} for a, b in product(*homes))
+    )
+    assert plan.unplaced == ()
+    assert plan.lower_bound_gbp_per_hour <= best + 1e-6
+    assert best - 1e-9 <= plan.cost_gbp_per_hour <= best * 1.1 + 1e-9
+    cluster_of = {offer.id: offer.cluster for offer in offers}
+    gang_of = {pod.id: pod.gang for pod in pods}
+    for gang in ("a", "b"):
+        assert len({cluster_of[offer] for pod, offer, _ in plan.assignment if gang_of[pod] == gang}) <= 1
