@@ -46,7 +46,7 @@ def explained(one: Recommendation) -> str:
 def _lines(one: Recommendation) -> Iterator[str]:
     owner = one.target.owner or words.NOBODY
     yield one.title
-    yield f"{one.id}, {words.KINDS[one.kind]}, owner {owner}, open until {words.moment(one.expires_at)}"
+    yield f"{one.id}, {words.KINDS[one.kind]}, owner {owner}, {one.state.value}, stands until {words.moment(one.expires_at)}"
     yield ""
     yield from (f"  {line}" for line in one.explanation)
     yield ""

@@ -14,6 +14,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
+import polars as pl
 import typer
 
 from exporters.core.clock import SystemClock, parse_utc
@@ -27,6 +28,7 @@ from recommender.ledger.decide import Decision, decide
 from recommender.ledger.events import EventKind
 from recommender.ledger.listing import listed, measured, people_read, people_read_measured
 from recommender.ledger.store import Ledger
+from recommender.report import words
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -70,7 +72,7 @@ def list_recommendations(
             named = ", ".join(sorted(one.value for one in wanted))
             stderr.print(f"Nothing in the {ledger.where} is {named}.", markup=False, soft_wrap=True)
             return
-        write_rows(rows, output, table=people_read(rows), title="Recommendations")
+        write_rows(rows, output, table=_visible(people_read(rows)), title="Recommendations")
 
 
 @app.command()
@@ -147,7 +149,7 @@ def verify(config: ConfigOption = None, output: OutputOption = ListFormat.TABLE)
         if rows.is_empty() and output is ListFormat.TABLE:
             stderr.print("No recommendation was carried out yet: see tuppence implemented.", soft_wrap=True)
             return
-        write_rows(rows, output, table=people_read_measured(rows), title="Realised savings")
+        write_rows(rows, output, table=_visible(people_read_measured(rows)), title="Realised savings")
 
 
 @app.command()
@@ -172,4 +174,9 @@ def _decide(advice_id: str, decision: Decision, config: Path | None, output: Lis
         after = decide(ledger, advice_id, decision, at=now)
         with ledger.reading() as reader:
             rows = listed(reader, at=max(now, after.last.at), states=set(State), only=after.recommendation_id)
-        write_rows(rows, output, table=people_read(rows))
+        write_rows(rows, output, table=_visible(people_read(rows)))
+
+
+def _visible(table: pl.DataFrame) -> pl.DataFrame:
+    """What people wrote may hold characters that a terminal obeys."""
+    return table.with_columns(pl.col(pl.String).map_elements(words.shown, return_dtype=pl.String))

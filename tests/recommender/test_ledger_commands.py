@@ -153,6 +153,18 @@ def test_what_cannot_be_decided_ends_with_two_and_says_why(run: Run, advice: lis
     assert rows(run("list", "--all", "-o", "json")) == advice
 
 
+def test_what_a_terminal_would_obey_is_shown_and_kept_as_it_is_for_machines(
+    run: Run, advice: list[dict[str, Any]]
+) -> None:
+    said = "red \x1b[31mtext\nnext line"
+    identifier = advice[0]["recommendation_id"]
+    [row] = rows(run("dismiss", identifier, "--reason", said, "-o", "json"))
+    assert row["reason"] == said
+    table = run("list", "--state", "dismissed").stdout
+    assert "\x1b" not in table
+    assert "red ⟨U+001B⟩[31mtext⟨U+000A⟩next line" in table
+
+
 def test_an_ambiguous_beginning_names_the_ids(run: Run, config: Path) -> None:
     twins = [event("proposed", recommendation_id=name, document="{}") for name in ("aa11", "aa22")]
     Ledger.at(load_settings(config).ledger).add(lambda _: twins)
