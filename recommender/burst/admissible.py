@@ -20,6 +20,7 @@ from recommender.forecast.frames import UNKNOWN_CLASS
 MOST_REPEATS = 10
 """The mix is repeated at most so often; a cluster that is emptier than that is said to admit at least so much."""
 _ROUNDING = 1e-9
+Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 ResourceClass = tuple[str, str]
 
@@ -80,6 +81,14 @@ class FreeNodes:
             self._free[int(fits.argmax())] -= need
         return True
 
+    def state(self) -> Floats:
+        """This will return what is left, to go back to."""
+        return self._free.copy()
+
+    def restore(self, state: Floats) -> None:
+        """This will go back to what was left then."""
+        self._free = state
+
     def _serves(self, unit: Unit) -> Bools:
         serves: Bools = self._architectures == unit.architecture
         if unit.gpus > 0 and unit.gpu_models:
@@ -111,7 +120,7 @@ def admit(mix: Sequence[Unit], shapes: Sequence[Shape]) -> Admitted:
         shapes: the owned nodes.
     """
     nodes = FreeNodes(shapes)
-    ordered = sorted(mix, key=lambda one: _rank(one, shapes))
+    ordered = in_order(mix, shapes)
     placed, left = _split(nodes, ordered)
     amounts = _sum([one.amounts() for one in placed])
     full = {_binding(one, shapes) for one in left}
@@ -121,6 +130,11 @@ def admit(mix: Sequence[Unit], shapes: Sequence[Shape]) -> Admitted:
         for key, amount in _sum([one.amounts() for one in more]).items():
             amounts[key] = amounts.get(key, 0.0) + (0.0 if key in full else amount)
     return Admitted(tuple(left), amounts | {key: amounts.get(key, 0.0) for key in full})
+
+
+def in_order(mix: Sequence[Unit], shapes: Sequence[Shape]) -> list[Unit]:
+    """This will return units in the order of placing: critical first, then what runs, then the largest."""
+    return sorted(mix, key=lambda one: _rank(one, shapes))
 
 
 def nominal(shapes: Sequence[Shape]) -> dict[ResourceClass, float]:

@@ -9,7 +9,7 @@ weighs against it, and keeps at home what has much data. Critical units leave on
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
@@ -87,9 +87,18 @@ class Leaving:
 def choose_overflow(question: Question) -> Leaving:
     """This will choose what leaves.
 
-    Critical units are kept at home first; if then one of them has no place they may leave too, and if that is not
-    enough, units that wait, are not critical and may not leave stand back.
+    Room for what is expected is made as long as everything that is there keeps a place. Critical units are kept at
+    home first; if then one of them has no place they may leave too, and if that is not enough, units that wait, are not
+    critical and may not leave stand back.
     """
+    if question.growth:
+        roomy = _chosen(question)
+        if all(roomy.units[pod] in question.growth for pod, _ in roomy.packing.unplaced) and not roomy.left_out:
+            return roomy
+    return _chosen(replace(question, growth=()))
+
+
+def _chosen(question: Question) -> Leaving:
     away = _away(question)
     extra = _surcharges(question)
     found = _packed(question, away, extra, pinned=True, without=())
@@ -118,6 +127,11 @@ def price_of(row: Row) -> float | None:
         return marginal
     if row["to_capacity_type"].startswith("committed") and row["to_nodes_limited"]:
         return 0.0
+    return full_price_of(row)
+
+
+def full_price_of(row: Row) -> float:
+    """This will return parts × prices of one node, £/h; of owned nodes with purchase, hosting and staff."""
     return float(
         row["to_vcpus"] * row["to_gbp_per_vcpu_hour"]
         + row["to_memory_gib"] * row["to_gbp_per_gib_hour"]

@@ -84,15 +84,18 @@ def current(samples: pl.DataFrame, observed: pl.DataFrame, cluster: str) -> pl.D
 def units(now: pl.DataFrame, workloads: pl.DataFrame, accepted_models: dict[str, tuple[str, ...]]) -> list[Unit]:
     """This will split what runs and waits now into units, waiting ones last within each workload.
 
+    Replicas that request nothing need no room; of those that wait and never ran it is not known what they request.
+
     Args:
         now: from current.
-        workloads: Workload; one that is not in it has no attributes, and its replicas are single and cannot wait long.
+        workloads: Workload; one that is not in it has no attributes, and each of its replicas is a unit.
         accepted_models: GPU models that a residency class accepts besides the one asked for.
     """
     columns = ["gang_size", "state_gib", "criticality", "interruption_tolerance", "residency_class"]
     columns += ["architecture", "is_system"]
     facts = now.join(workloads.select(*WORKLOAD_KEY, *columns), on=WORKLOAD_KEY, how="left")
-    known = facts.filter(~pl.col("is_system").fill_null(value=False), pl.col("replica_vcpu").is_not_null())
+    asks_nothing = pl.sum_horizontal("replica_vcpu", "replica_memory_gib", "replica_gpu").fill_null(0.0) == 0
+    known = facts.filter(~pl.col("is_system").fill_null(value=False), ~asks_nothing)
     found: list[Unit] = []
     for row in known.sort(WORKLOAD_KEY).iter_rows(named=True):
         running, waiting = math.ceil(row["replicas"] - 1e-9), math.ceil(row["pending_replicas"] - 1e-9)

@@ -1,0 +1,56 @@
+"""`tuppence burst`: which owned pools are short, what should leave for where and at what price, and what comes home."""
+
+from __future__ import annotations
+
+import sys
+from datetime import datetime
+
+import polars as pl
+
+from exporters.core.output import ListFormat, print_table
+from recommender.burst.burst import BurstPlan
+from recommender.forecast_commands import frames_as_json, rounded
+
+_TITLES = {
+    "triggers": "Owned capacity",
+    "overflow": "What should leave, and for where",
+    "nodes": "Nodes for it",
+    "waiting": "Has no place",
+    "returns": "Bursts that run",
+    "extensions": "Extend or commit",
+    "unknown": "Not enough data",
+}
+
+
+def write_bursts(plan: BurstPlan, form: ListFormat) -> None:
+    """This will write a burst plan to stdout: tables for people, everything as JSON, the overflow as CSV."""
+    parts = frames_of(plan)
+    if form is ListFormat.JSON:
+        sys.stdout.write(frames_as_json(parts))
+    elif form is ListFormat.CSV:
+        sys.stdout.write(plan.overflow.write_csv())
+    else:
+        for name, title in _TITLES.items():
+            if parts[name].height:
+                print_table(rounded(parts[name]), title=title)
+                sys.stdout.write("\n")
+        sys.stdout.write(summary(plan) + "\n")
+
+
+def frames_of(plan: BurstPlan) -> dict[str, pl.DataFrame]:
+    """This will return the frames of a plan by their names."""
+    return {"capacity": plan.capacity, **{name: getattr(plan, name) for name in _TITLES}}
+
+
+def summary(plan: BurstPlan) -> str:
+    """This will return the plan in one sentence."""
+    if plan.overflow.is_empty():
+        needed = plan.triggers.filter("is_needed")["cluster"].unique().sort().to_list()
+        if needed:
+            return f"Short: {', '.join(needed)}; nothing may or need leave."
+        return "No owned pool is short."
+    nodes, other = (float(plan.overflow[name].sum()) for name in ("nodes_gbp_per_hour", "other_gbp_per_hour"))
+    start = plan.triggers.filter("is_needed")["latest_start"].min()
+    assert isinstance(start, datetime)
+    when = f"; nodes asked for after {start:%Y-%m-%d %H:%M} UTC are ready too late"
+    return f"The burst costs £{nodes + other:,.2f} an hour, £{nodes:,.2f} of it nodes{when}."

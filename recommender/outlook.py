@@ -1,0 +1,111 @@
+"""The edge of forecast and burst: reads a longer history of usage, prices and the fleet, and hands them to the stages.
+
+As in inputs.py, what is read depends on the settings and the evaluation time alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import dataframely as dy
+import polars as pl
+
+from recommender.burst.burst import BurstPlan, Observation, burst
+from recommender.burst.frames import ActiveBurst
+from recommender.burst.legal import legal_places
+from recommender.forecast.demand import demand
+from recommender.forecast.forecast import Forecasts, forecast
+from recommender.forecast.frames import Demand
+from recommender.frames import ClusterSample, UsageSample
+from recommender.inputs import policy_of, prices_at, usage_at
+from recommender.observe.coverage import Window, coverage_of
+from recommender.observe.fleet import pools, quotas
+from recommender.observe.usage import Usage
+from recommender.observe.workloads import Observed, observe
+from recommender.settings import RecommenderSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What is known of the next hour, and what it rests on.
+
+    Args:
+        at: the evaluation time (UTC); a usage file that ends earlier is read as if it were then.
+        forecasts: one hour ahead.
+        demand: requested and waiting.
+        usage: the history.
+        seen: workloads of the usual window.
+    """
+
+    at: datetime
+    forecasts: Forecasts
+    demand: dy.DataFrame[Demand]
+    usage: Usage
+    seen: Observed
+
+
+def outlook_at(settings: RecommenderSettings, *, at: datetime) -> Outlook:
+    """This will read the history and forecast every series of it.
+
+    Raises:
+        TuppenceError: an input is missing or wrong.
+    """
+    window = None
+    if settings.usage.prometheus is not None:
+        last_hour = at.replace(minute=0, second=0, microsecond=0)
+        window = Window.ending(last_hour, hours=24 * settings.forecast.history_days)
+    usage, period = usage_at(settings, at=at, window=window)
+    embargo = timedelta(seconds=settings.forecast.embargo_seconds)
+    ended_before = period.end + timedelta(hours=1) <= at
+    now = period.end + embargo if ended_before else at
+    recent = Window.ending(period.end, hours=settings.usage.window_hours)
+    seen = observe(usage, policy_of(settings), clusters=settings.clusters, window=recent)
+    visible = _visible(usage, until=now - embargo, step_seconds=coverage_of(usage.observed, period).step_seconds)
+    wanted = demand(visible.samples, visible.observed, seen.workloads)
+    return Outlook(now, forecast(wanted, settings.forecast, at=now), wanted, visible, seen)
+
+
+def _visible(usage: Usage, *, until: datetime, step_seconds: int) -> Usage:
+    """The samples that had ended by then, whatever a file holds beyond."""
+    ended = pl.col("timestamp") + timedelta(seconds=step_seconds) <= until
+    return Usage(
+        samples=UsageSample.validate(usage.samples.filter(ended)),
+        stated=usage.stated,
+        observed=ClusterSample.validate(usage.observed.filter(ended)),
+    )
+
+
+def bursts_at(
+    settings: RecommenderSettings, *, at: datetime, active: dy.DataFrame[ActiveBurst] | None = None
+) -> BurstPlan:
+    """This will read everything and say what overflows, where to, and what comes home.
+
+    Args:
+        settings: checked settings.
+        at: the evaluation time (UTC).
+        active: bursts that run now, from the ledger; None: none.
+
+    Raises:
+        TuppenceError: an input is missing or wrong; nothing is advised from half of them.
+    """
+    known = outlook_at(settings, at=at)
+    policy = policy_of(settings)
+    places = legal_places(
+        prices=prices_at(settings, at=at),
+        workloads=known.seen.workloads,
+        flows=known.seen.flows,
+        pools=pools(settings.clusters),
+        quotas=quotas(settings.clusters),
+        policy=policy,
+        min_coverage_ratio=settings.usage.min_coverage_ratio,
+    )
+    seen = Observation(
+        samples=known.usage.samples,
+        observed=known.usage.observed,
+        workloads=known.seen.workloads,
+        demand=known.demand,
+        forecasts=known.forecasts,
+        active=ActiveBurst.create_empty() if active is None else active,
+    )
+    return burst(seen, places, policy=policy, settings=settings.burst, at=known.at)
