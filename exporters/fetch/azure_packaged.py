@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
+from functools import cache
 from importlib.resources import files
 
 import polars as pl
@@ -15,6 +16,7 @@ from exporters.core.words import ANY_REGION
 from exporters.fetch.azure_sizes import SHAPE_COLUMNS, Devices, devices_of, read_name
 
 
+@cache
 def packaged_shapes() -> pl.DataFrame:
     """This will return the packaged table of sizes; families, and cards it does not know, are read from the names."""
     with files("exporters.fetch").joinpath("data", "azure_shapes.csv").open("rb") as table:

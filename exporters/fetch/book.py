@@ -7,6 +7,7 @@ normalise/row_rules/book.py. The packaged book is three files of the same form i
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, time
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
@@ -116,6 +117,7 @@ def packaged_regions(provider: str, settings: CloudSettings) -> tuple[str, ...]:
     return tuple(sorted(set(book.filter(pl.col("provider") == provider)["region"]) & set(chosen)))
 
 
+@cache
 def packaged_shapes(provider: str) -> pl.DataFrame:
     """This will return a cloud's packaged machine types: `provider` and the columns of its table, numbers as text."""
     columns = (
@@ -157,6 +159,7 @@ def _look(path: Path, layout: Layout, setting: str) -> Finding:
     return Finding(str(path), "warning", f"{bad.height} of {rows.height} rows: {first}", "Mend the rows.")
 
 
+@cache
 def _packaged(file: str, layout: Layout) -> pl.DataFrame:
     return parse_book(_data(file), layout, file=file, where=f"the packaged {layout.name}")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -20,6 +20,18 @@ def book_row(
 ) -> str:
     """This will return one line of a price book: an A100 machine of a GPU cloud in London, unless changed."""
     return f"{provider},london,,{name},linux,on-demand,12,96,A100-80GB,{gpus},amd64,{currency},{price},2026-01-01"
+
+
+@pytest.fixture(scope="session")
+def moto_url() -> Iterator[str]:
+    """Moto's server: S3, STS, and a recording of what EC2 says of its machine types."""
+    from moto.server import ThreadedMotoServer  # noqa: PLC0415 - a second of importing, for the few tests that ask
+
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    yield f"http://{host}:{port}"
+    server.stop()
 
 
 @pytest.fixture

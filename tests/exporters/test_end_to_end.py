@@ -245,16 +245,18 @@ def _scrape_config(url: str) -> dict[str, Any]:
 
 def test_prometheus_sees_one_cloud_down_and_all_the_others_fresh(world: World) -> None:
     world.run("fetch")
+    price = "tuppence_price_gbp_per_instance_hour"
     before = time.time()
-    world.azure.fail(Answer(500, "<html>Internal Server Error</html>"))
+    world.azure.fail(Answer(503, "<html>Service Unavailable</html>", {"retry-after": "3600"}))
     world.aws.products[0] = machine("m5.large", "eu-west-2", "0.1150000000")
 
     with serving(world) as (_, url), running_prometheus(_scrape_config(url)) as prometheus:
-        prometheus.wait_for('tuppence_exporter_refresh_success{source="aws"} == 1')
         prometheus.wait_for('tuppence_exporter_refresh_failures_total{source="azure"} == 1', seconds=40)
-        prometheus.wait_for('tuppence_exporter_refresh_success{source="gcp"} == 1')
+        prometheus.wait_for('count(tuppence_exporter_price_origin_info{origin="live"}) == 5', seconds=40)
+        new = f"abs({price}{{instance_type='m5.large',capacity_type='on-demand'}} - {0.115 * GBP_PER_USD})"
+        prometheus.wait_for(f"{new} < 1e-9")
         success = prometheus.values("tuppence_exporter_refresh_success", "source")
-        prices = prometheus.values("tuppence_price_gbp_per_instance_hour", "provider", "instance_type", "capacity_type")
+        prices = prometheus.values(price, "provider", "instance_type", "capacity_type")
         taken = prometheus.values("tuppence_exporter_snapshot_timestamp_seconds", "source")
         origins = prometheus.values("tuppence_exporter_price_origin_info", "source", "origin")
         body = httpx2.get(f"{url}/metrics").content

@@ -9,7 +9,6 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from moto.server import ThreadedMotoServer
 
 from exporters.core.errors import IntegrityError, SettingsError, TerminalSourceError, TransientSourceError
 from exporters.fetch.aws import SOURCE, AwsSettings, chosen_regions, fetch, partition_of
@@ -41,15 +40,6 @@ def aws() -> Iterator[AwsServer]:
     with AwsServer() as server:
         furnish(server)
         yield server
-
-
-@pytest.fixture(scope="module")
-def moto_url() -> Iterator[str]:
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
-    server.stop()
 
 
 def test_list_and_spot_prices_arrive_to_the_last_digit(aws: AwsServer, tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from moto.server import ThreadedMotoServer
 
 from exporters.fetch.aws import PERMISSIONS, check
 from tests.fakes.aws import AwsServer, Failure
@@ -30,15 +29,6 @@ def aws() -> Iterator[AwsServer]:
     with AwsServer() as server:
         furnish(server)
         yield server
-
-
-@pytest.fixture(scope="module")
-def moto_url() -> Iterator[str]:
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
-    server.stop()
 
 
 def test_check_is_content_when_everything_answers(aws: AwsServer, moto_url: str, tmp_path: Path) -> None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from datetime import date
+from functools import cache
 from typing import Any
+
+import dataframely as dy
 
 from exporters.core.frames import EgressRate, FxRate, Offer
 from exporters.core.words import Origin
@@ -24,15 +27,25 @@ def prices(**changes: Any) -> Prices:
     """Offers of three providers, egress in two tiers, and rates."""
     return Prices(
         **{
-            "offers": offers(*_cloud_offers(), _owned_offer()),
-            "egress": EgressRate.validate(
-                egress_rate(gbp_per_gib=0.0672).vstack(egress_rate(tier_start_gib=10240.0, gbp_per_gib=0.0634))
-            ),
+            "offers": _all_offers(),
+            "egress": _two_tiers(),
             "fx": fx_table(),
             "used": (manifest("aws"), manifest("azure"), manifest("onprem"), manifest(FX_SOURCE)),
             "stale": (),
         }
         | changes
+    )
+
+
+@cache
+def _all_offers() -> dy.DataFrame[Offer]:
+    return offers(*_cloud_offers(), _owned_offer())
+
+
+@cache
+def _two_tiers() -> dy.DataFrame[EgressRate]:
+    return EgressRate.validate(
+        egress_rate(gbp_per_gib=0.0672).vstack(egress_rate(tier_start_gib=10240.0, gbp_per_gib=0.0634))
     )
 
 

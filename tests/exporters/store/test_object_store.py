@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import boto3
 import pytest
-from moto.server import ThreadedMotoServer
 from polars.testing import assert_frame_equal
 
 from exporters.core.errors import StoreError
@@ -19,27 +18,22 @@ BUCKET = "prices"
 
 
 @pytest.fixture(scope="module")
-def endpoint() -> Iterator[str]:
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    url = f"http://{host}:{port}"
+def endpoint(moto_url: str) -> Iterator[str]:
     environment = {
         "AWS_ACCESS_KEY_ID": "test",
         "AWS_SECRET_ACCESS_KEY": "test",
         "AWS_DEFAULT_REGION": "eu-west-2",
         "AWS_REGION": "eu-west-2",
-        "AWS_ENDPOINT_URL": url,
+        "AWS_ENDPOINT_URL": moto_url,
         "AWS_ALLOW_HTTP": "true",
     }
     with pytest.MonkeyPatch.context() as patch:
         for name, value in environment.items():
             patch.setenv(name, value)
-        boto3.client("s3", endpoint_url=url).create_bucket(
+        boto3.client("s3", endpoint_url=moto_url).create_bucket(
             Bucket=BUCKET, CreateBucketConfiguration={"LocationConstraint": "eu-west-2"}
         )
-        yield url
-    server.stop()
+        yield moto_url
 
 
 @pytest.mark.usefixtures("endpoint")
