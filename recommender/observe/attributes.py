@@ -209,9 +209,11 @@ def _flow_rows(flows: pl.DataFrame) -> dy.DataFrame[Flow]:
         for row in flows.filter(pl.col("flows") != "").iter_rows()
         for flow in json.loads(row[-1])
     ]
-    frame = pl.DataFrame(rows, schema=Flow.create_empty().schema, orient="row")
     key = Flow.primary_key()
-    return Flow.validate(frame.group_by(key).agg(pl.col("gib_per_hour").sum()).sort(key))
+    schema = {name: dtype for name, dtype in Flow.create_empty().schema.items() if name in (*key, "gib_per_hour")}
+    together = pl.DataFrame(rows, schema=schema, orient="row").group_by(key).agg(pl.col("gib_per_hour").sum())
+    said = together.with_columns(flow_source=pl.lit("policy"), confidence=pl.lit("stated"))
+    return Flow.validate(said.sort(key))
 
 
 def _mistakes(keys: pl.DataFrame, wrong: pl.DataFrame) -> pl.DataFrame:

@@ -30,6 +30,10 @@ class Reason(StrEnum):
     NEW = "new"
     ATTRIBUTE_WRONG = "attribute-wrong"
     GPU_MODEL_UNKNOWN = "gpu-model-unknown"
+    USAGE_WRONG = "usage-wrong"
+    NOT_IN_SETTINGS = "not-in-settings"
+    POOL_NOT_SEEN = "pool-not-seen"
+    EGRESS_UNKNOWN = "egress-unknown"
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,6 +72,11 @@ class Prometheus:
     def __exit__(self, *_: object) -> None:
         self._session.close()
 
+    @property
+    def url(self) -> str:
+        """The server's address, as errors name it."""
+        return self._url
+
     def instant(self, query: Query, *, at: datetime, labels: Sequence[str]) -> pl.DataFrame:
         """This will evaluate a query at one moment: a column a label (empty: not there), and value (Float64).
 
@@ -79,7 +84,7 @@ class Prometheus:
             SourceError: the server did not answer as it should; transient or not.
             IntegrityError: the answer is partial, or holds values that are not finite.
         """
-        answer = self._ask(query, "query", {"time": _seconds(at)}, kind="vector")
+        answer = self._vector(query, self._get(query, {"time": _seconds(at)}))
         rows = [(*_labels(series, labels), float(series["value"][1])) for series in answer]
         frame = pl.DataFrame(rows, schema=dict.fromkeys(labels, pl.String) | {"value": pl.Float64}, orient="row")
         return self._finite(query, frame)
@@ -102,16 +107,13 @@ class Prometheus:
         Raises:
             SettingsError: the query is over the points budget and was not sent.
             SourceError: the server did not answer as it should; transient or not.
-            IntegrityError: the answer is partial, or holds values that are not finite.
+            IntegrityError: the answer is partial.
         """
         # A millisecond less, because the range is closed at both ends in Prometheus 2.
         query = Query(record, f"{record}[{round((end - start).total_seconds() * 1_000) - 1}ms]")
         self._check_budget(query, expected_points)
-        answer = self._ask(query, "query", {"time": _seconds(end)}, kind="matrix")
-        named = [(number, *_labels(one, labels)) for number, one in enumerate(answer)]
-        schema: dict[str, type[pl.DataType]] = {"series": pl.UInt32} | dict.fromkeys(labels, pl.String)
-        points = self._finite(query, _points(answer))
-        return Stored(labels=pl.DataFrame(named, schema=schema, orient="row"), points=points)
+        response = self._get(query, {"time": _seconds(end)})
+        return self._matrix(query, response, labels)
 
     def _check_budget(self, query: Query, points: int) -> None:
         if points > self._settings.max_points:
@@ -122,14 +124,14 @@ class Prometheus:
                 next_step="Take a shorter window, or raise the budget if the server can bear it.",
             )
 
-    def _ask(self, query: Query, path: str, params: Mapping[str, str], *, kind: str) -> list[dict[str, Any]]:
+    def _get(self, query: Query, params: Mapping[str, str]) -> httpx2.Response:
         sent = {"query": query.expression, "timeout": f"{self._settings.timeout_seconds:g}s", **params}
         sent |= _OF_THANOS if self._settings.thanos else {}
         patience = TRIES * (self._settings.timeout_seconds + ANSWER_SECONDS)
         try:
-            response = get(
+            return get(
                 self._session,
-                f"{self._url}/api/v1/{path}",
+                f"{self._url}/api/v1/query",
                 policy=RetryPolicy(attempts=TRIES, timeout_seconds=patience),
                 params=sent,
             )
@@ -137,16 +139,27 @@ class Prometheus:
             raise type(error)(
                 f"the query {query.name!r} failed: {error.what}", where=error.where, next_step=_ADVICE
             ) from error
-        return self._result(query, response, kind=kind)
 
-    def _result(self, query: Query, response: httpx2.Response, *, kind: str) -> list[dict[str, Any]]:
+    def _vector(self, query: Query, response: httpx2.Response) -> list[dict[str, Any]]:
         try:
             body = response.json()
-            status = body["status"]
+            self._check(query, body, kind="vector")
+            result: list[dict[str, Any]] = body["data"]["result"]
         except (ValueError, KeyError, TypeError) as error:
-            words = response.headers.get("content-type", "no type")
-            self._fail(query, f"got an answer that is not the query API's ({words}: {response.text[:80]!r})", error)
-        if status != "success":
+            self._not_the_api(query, response, error)
+        return result
+
+    def _matrix(self, query: Query, response: httpx2.Response, labels: Sequence[str]) -> Stored:
+        """Read by polars, because Python's objects for millions of points take several times as long."""
+        try:
+            read = pl.Series([response.content.decode("utf-8")]).str.json_decode(_matrix_of(labels))
+            self._check(query, _head(read), kind="matrix")
+            return _series_of(read, labels)
+        except (ValueError, KeyError, TypeError, pl.exceptions.PolarsError) as error:
+            self._not_the_api(query, response, error)
+
+    def _check(self, query: Query, body: Mapping[str, Any], *, kind: str) -> None:
+        if body["status"] != "success":
             self._fail(query, f"was refused: {body.get('errorType')}: {body.get('error')}")
         # `warnings`: Thanos, Mimir and Prometheus; `isPartial`: the cluster version of VictoriaMetrics.
         if body.get("warnings") or body.get("isPartial"):
@@ -159,8 +172,10 @@ class Prometheus:
         data = body.get("data") or {}
         if data.get("resultType") != kind or not isinstance(data.get("result"), list):
             self._fail(query, f"got a {data.get('resultType')!r} where a {kind} was expected")
-        result: list[dict[str, Any]] = data["result"]
-        return result
+
+    def _not_the_api(self, query: Query, response: httpx2.Response, cause: Exception) -> NoReturn:
+        words = response.headers.get("content-type", "no type")
+        self._fail(query, f"got an answer that is not the query API's ({words}: {response.text[:80]!r})", cause)
 
     def _fail(self, query: Query, what: str, cause: Exception | None = None) -> NoReturn:
         raise TerminalSourceError(f"the query {query.name!r} {what}", where=self._url, next_step=_ADVICE) from cause
@@ -208,30 +223,48 @@ def _labels(series: dict[str, Any], labels: Sequence[str]) -> tuple[str, ...]:
     return tuple(str(metric.get(label, "")) for label in labels)
 
 
-def _points(answer: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
-    """All points of a matrix in three columns; numbers stay text until polars reads them, which is quicker."""
-    moments: list[float] = []
-    values: list[str] = []
-    series: list[int] = []
-    for number, one in enumerate(answer):
-        series += [number] * len(one["values"])
-        for moment, value in one["values"]:
-            moments.append(moment)
-            values.append(value)
-    return pl.DataFrame(
+def _matrix_of(labels: Sequence[str]) -> pl.Struct:
+    """The answer with a matrix (Prometheus, HTTP API, "Range vectors"); a point is a number and a number in quotes."""
+    series = pl.Struct({"metric": pl.Struct(dict.fromkeys(labels, pl.String)), "values": pl.List(pl.List(pl.String))})
+    return pl.Struct(
         {
-            "series": pl.Series(series, dtype=pl.UInt32),
-            "timestamp": pl.Series(moments, dtype=pl.Float64),
-            "value": pl.Series(values, dtype=pl.String),
+            **dict.fromkeys(("status", "errorType", "error"), pl.String),
+            "warnings": pl.List(pl.String),
+            "isPartial": pl.Boolean,
+            "data": pl.Struct({"resultType": pl.String, "result": pl.List(series)}),
         }
-    ).with_columns(
-        (pl.col("timestamp") * 1_000)
-        .round()
-        .cast(pl.Int64)
-        .cast(pl.Datetime("ms", "UTC"))
-        .cast(pl.Datetime("us", "UTC")),
-        pl.col("value").cast(pl.Float64),
     )
+
+
+def _head(answer: pl.Series) -> dict[str, Any]:
+    """All but the series, whose place a list takes; without it the answer is not whole."""
+    whole = pl.DataFrame({"answer": answer}).unnest("answer")
+    data = pl.col("data").struct
+    row = whole.select(pl.exclude("data"), kind=data.field("resultType"), there=data.field("result").is_not_null()).row(
+        0, named=True
+    )
+    if row["status"] is None:
+        raise ValueError("there is no status")
+    return row | {"data": {"resultType": row["kind"], "result": [] if row["there"] else None}}
+
+
+def _series_of(answer: pl.Series, labels: Sequence[str]) -> Stored:
+    result = answer.struct.field("data").struct.field("result").explode(empty_as_null=False)
+    series = pl.DataFrame({"all": result}).unnest("all").with_row_index("series")
+    points = series.select("series", "values").explode("values", empty_as_null=False)
+    moment, value = (pl.col("values").list.get(place).cast(pl.Float64) for place in (0, 1))
+    found = points.select("series", timestamp=_moment(moment), value=value)
+    if any(found.null_count().row(0)):
+        raise ValueError("a point has no time or no value")
+    return Stored(
+        labels=series.select("series", "metric").unnest("metric").with_columns(pl.col(labels).fill_null("")),
+        points=found,
+    )
+
+
+def _moment(seconds: pl.Expr) -> pl.Expr:
+    """Milliseconds are as fine as Prometheus keeps time."""
+    return (seconds * 1_000).round().cast(pl.Int64).cast(pl.Datetime("ms", "UTC")).dt.cast_time_unit("us")
 
 
 def _seconds(moment: datetime) -> str:

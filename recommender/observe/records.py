@@ -12,6 +12,7 @@ from datetime import timedelta
 
 import polars as pl
 
+from exporters.core.errors import IntegrityError
 from recommender.observe.coverage import Window
 from recommender.observe.prometheus import Prometheus, Query, Stored
 from recommender.settings import PrometheusSettings
@@ -66,8 +67,35 @@ class Records:
             labels=stored.labels.rename({self._cluster: "cluster"}), points=newest.filter(self._window.holds())
         )
 
+    def summed(self, record: str, labels: tuple[str, ...]) -> pl.DataFrame:
+        """This will return a record added up over the window by the server: cluster, the labels and value."""
+        span = round(self._window.seconds * 1_000) - 1
+        by = ", ".join((self._cluster, *labels))
+        query = Query(record, f"max by ({by}) (sum_over_time({record}[{span}ms]))")
+        frame = self._server.instant(query, at=self._window.end, labels=(self._cluster, *labels))
+        return frame.rename({self._cluster: "cluster"})
+
     def read(self, record: str, labels: tuple[str, ...]) -> pl.DataFrame:
-        """This will return a record: cluster, the labels, timestamp (the start of the hour), value; one row a key."""
+        """This will return a record: cluster, the labels, timestamp (the start of the hour), value; one row a key.
+
+        Raises:
+            IntegrityError: a value is not a finite number, or below zero.
+        """
         stored = self.stored(record, labels)
         key = ["cluster", *labels, "timestamp"]
+        self._check_values(record, stored)
         return stored.points.join(stored.labels, on="series").group_by(key).agg(pl.col("value").max()).sort(key)
+
+    def _check_values(self, record: str, stored: Stored) -> None:
+        odd = stored.points.filter(~possible("value")).join(stored.labels, on="series")
+        if odd.height:
+            raise IntegrityError(
+                f"the record {record!r} holds {odd.height} values that cannot be, such as {odd.row(0, named=True)}",
+                where=self._server.url,
+                next_step="Look at the recording rule of that name and at what it reads.",
+            )
+
+
+def possible(column: str) -> pl.Expr:
+    """This will return whether a value is a finite number and not below zero."""
+    return pl.col(column).is_finite() & (pl.col(column) >= 0)

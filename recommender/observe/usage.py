@@ -12,12 +12,28 @@ import dataframely as dy
 import polars as pl
 
 from exporters.core.geography import gpu_aliases
-from recommender.frames import ClusterSample, StatedAttribute, UsageSample
+from recommender.frames import ClusterSample, ObservedPool, StatedAttribute, UsageSample
 from recommender.settings import Attributes
 
 PRIORITY_CLASS = "priority_class"
 ATTRIBUTE_NAMES = (*Attributes.model_fields, PRIORITY_CLASS)
 """What a label or a usage column may state: the policy's attributes, and the Kubernetes priority class."""
+
+
+@dataclass(frozen=True, slots=True)
+class Egress:
+    """What a source says of bytes that leave; GiB an hour on average over the hours in which a cluster was observed.
+
+    Args:
+        flows: WORKLOAD_KEY, destination (`internet`, `region`: the workload's own, `other-region`: one that the source
+            does not name), flow_source, gib_per_hour.
+        most: WORKLOAD_KEY, gib_per_hour: what left the interfaces of its pods, wherever it went; an upper bound.
+        between_clusters: cluster, to_cluster, gib_per_hour: by tunnels, of nobody knows which workloads.
+    """
+
+    flows: pl.DataFrame
+    most: pl.DataFrame
+    between_clusters: pl.DataFrame
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +44,17 @@ class Usage:
         samples: requests and usage, one row a workload, place and time.
         stated: attributes by label or column.
         observed: when each cluster was observed. A time that is not here is not known, never zero.
+        wrong: WORKLOAD_KEY and why: workloads with values that cannot be; None: there are none.
+        pools: the nodes that were seen; None: the source does not know nodes.
+        egress: bytes that leave; None: the source does not measure them.
     """
 
     samples: dy.DataFrame[UsageSample]
     stated: dy.DataFrame[StatedAttribute]
     observed: dy.DataFrame[ClusterSample]
+    wrong: pl.DataFrame | None = None
+    pools: dy.DataFrame[ObservedPool] | None = None
+    egress: Egress | None = None
 
 
 def canonical_gpu_model(column: str) -> pl.Expr:

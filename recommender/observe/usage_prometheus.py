@@ -7,15 +7,17 @@ in is missing from `observed`, never a zero.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 import polars as pl
 
 from exporters.core.errors import IntegrityError
-from recommender.frames import ClusterSample, StatedAttribute, UsageSample
+from recommender.frames import WORKLOAD_KEY, ClusterSample, StatedAttribute, UsageSample
 from recommender.observe.coverage import Window
+from recommender.observe.egress_prometheus import EGRESS_RECORDS, read_egress
+from recommender.observe.fleet_prometheus import FLEET_RECORDS, read_pools
 from recommender.observe.prometheus import Prometheus, Stored
-from recommender.observe.records import HOUR, Records
+from recommender.observe.records import HOUR, Records, possible
 from recommender.observe.usage import ATTRIBUTE_NAMES, PRIORITY_CLASS, Usage, canonical_gpu_model
 from recommender.settings import PrometheusSettings
 
@@ -50,7 +52,13 @@ LABELLED = {f"label_tuppence_{name}": name for name in ATTRIBUTE_NAMES if name n
 """kube-state-metrics writes the label tuppence/owner as label_tuppence_owner. A flow fits into no label."""
 
 AMOUNT_RECORDS: Mapping[str, str] = {**AMOUNTS, **PEAKS, **USAGES}
-RECORDS = (COVERAGE, *AMOUNT_RECORDS.values(), WORKLOAD_LABELS, NAMESPACE_LABELS, PRIORITY, LOCAL_VOLUME)
+RECORDS = (
+    COVERAGE,
+    *AMOUNT_RECORDS.values(),
+    *(WORKLOAD_LABELS, NAMESPACE_LABELS, PRIORITY, LOCAL_VOLUME),
+    *FLEET_RECORDS,
+    *EGRESS_RECORDS,
+)
 
 
 def read_usage(settings: PrometheusSettings, window: Window) -> Usage:
@@ -68,14 +76,20 @@ def read_usage(settings: PrometheusSettings, window: Window) -> Usage:
     with Prometheus(settings) as server:
         records = Records(server, settings, window)
         records.count(RECORDS)
-        observed = records.read(COVERAGE, ())
-        _check_there(observed, settings, window)
+        covered = records.read(COVERAGE, ())
+        _check_there(covered, settings, window)
+        observed = ClusterSample.validate(
+            covered.select("cluster", "timestamp", pl.col("value").clip(upper_bound=1).alias("coverage_ratio"))
+        )
+        samples, wrong = _samples(records)
+        hours = observed.group_by("cluster").agg(pl.col("coverage_ratio").sum().alias("hours"))
         return Usage(
-            samples=UsageSample.validate(_samples(records)),
+            samples=UsageSample.validate(samples),
             stated=StatedAttribute.validate(_stated(records)),
-            observed=ClusterSample.validate(
-                observed.select("cluster", "timestamp", pl.col("value").alias("coverage_ratio"))
-            ),
+            observed=observed,
+            wrong=wrong,
+            pools=read_pools(records, observed),
+            egress=read_egress(records, hours.filter(pl.col("hours") > 0)),
         )
 
 
@@ -95,35 +109,56 @@ def _check_there(observed: pl.DataFrame, settings: PrometheusSettings, window: W
         )
 
 
-def _samples(records: Records) -> pl.DataFrame:
-    """Every record beside the others, one row a workload, place and hour.
+def _samples(records: Records) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Every record beside the others, one row a workload, place and hour; and the workloads with impossible values.
 
     While they are put together a workload and place is a number, and with the hour one number: a week of 10,000
     workloads has millions of hours, and their names would fill the memory.
     """
-    read = [
-        records.stored(record, (*WORKLOAD, *(() if column == "pending_replicas" else PLACE), *_model(column)))
+    read = {
+        column: records.stored(record, (*WORKLOAD, *_place(column), *_model(column)))
         for column, record in AMOUNT_RECORDS.items()
-    ]
-    labels = pl.concat([one.labels for one in read], how="diagonal").with_columns(pl.col(*PLACE).fill_null(""))
-    keys = labels.select(KEY).unique().sort(KEY).with_row_index("key")
-    slots = [_by_slot(one, keys, records) for one in read]
-    together = pl.concat([one.select("slot") for one in slots]).unique().sort("slot")
-    for column, one in zip(AMOUNT_RECORDS, slots, strict=True):
-        ratio = column == "gpu_usage_ratio"
-        of_slot = one.group_by("slot").agg((pl.col("value").mean() if ratio else pl.col("value").sum()).alias(column))
+    }
+    labels = pl.concat([one.labels for one in read.values()], how="diagonal")
+    keys = labels.with_columns(pl.col(*PLACE).fill_null("")).select(KEY).unique().sort(KEY).with_row_index("key")
+    slots = {column: _by_slot(one, keys, records) for column, one in read.items()}
+    together = pl.concat([one.select("slot") for one in slots.values()]).unique().sort("slot")
+    for column, one in slots.items():
+        value = pl.col("value").mean() if column == "gpu_usage_ratio" else pl.col("value").sum()
+        of_slot = one.filter(possible("value")).group_by("slot").agg(value.alias(column))
         together = together.join(of_slot, on="slot", how="left", maintain_order="left")
-    return (
-        together.join(_models(slots), on="slot", how="left", maintain_order="left")
-        .with_columns(
-            key=(pl.col("slot") // records.hours).cast(pl.UInt32),
-            timestamp=records.window.start + (pl.col("slot") % records.hours) * HOUR,
-        )
+    samples = (
+        together.join(_models(slots.values()), on="slot", how="left", maintain_order="left")
+        .with_columns(_key_of_slot(records), timestamp=records.window.start + (pl.col("slot") % records.hours) * HOUR)
         .join(keys, on="key", how="left", maintain_order="left")
-        .with_columns(pl.col(*AMOUNTS).fill_null(0.0), pl.col("gpu_usage_ratio").clip(upper_bound=1))
-        .with_columns(pl.col("gpu_model").fill_null(""))
+        .with_columns(
+            pl.col(*AMOUNTS).fill_null(0.0),
+            pl.col("gpu_usage_ratio").clip(upper_bound=1),
+            pl.col("gpu_model").fill_null(""),
+        )
         .select(UsageSample.column_names())
     )
+    return samples, _wrong(slots, keys, records)
+
+
+def _wrong(slots: Mapping[str, pl.DataFrame], keys: pl.DataFrame, records: Records) -> pl.DataFrame:
+    """Workloads of which a record holds what cannot be: WORKLOAD_KEY and why."""
+    parts = [
+        one.filter(~possible("value"))
+        .with_columns(_key_of_slot(records), why=pl.format(f"{AMOUNT_RECORDS[column]} is {{}}", "value"))
+        .select("key", "why")
+        for column, one in slots.items()
+    ]
+    named = pl.concat(parts).join(keys, on="key")
+    return named.group_by(WORKLOAD_KEY).agg(pl.col("why").sort().first()).sort(WORKLOAD_KEY)
+
+
+def _key_of_slot(records: Records) -> pl.Expr:
+    return (pl.col("slot") // records.hours).cast(pl.UInt32).alias("key")
+
+
+def _place(column: str) -> tuple[str, ...]:
+    return () if column == "pending_replicas" else PLACE
 
 
 def _model(column: str) -> tuple[str, ...]:
@@ -140,7 +175,7 @@ def _by_slot(one: Stored, keys: pl.DataFrame, records: Records) -> pl.DataFrame:
     return rows.group_by(pl.exclude("value")).agg(pl.col("value").max())
 
 
-def _models(slots: Sequence[pl.DataFrame]) -> pl.DataFrame:
+def _models(slots: Iterable[pl.DataFrame]) -> pl.DataFrame:
     """The first GPU model of a slot that has any, spelt as the prices do."""
     told = [one.select("slot", canonical_gpu_model("gpu_model")) for one in slots if "gpu_model" in one.columns]
     return pl.concat(told).filter(pl.col("gpu_model") != "").group_by("slot").agg(pl.col("gpu_model").min())

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 import dataframely as dy
 import polars as pl
 
-from exporters.core.geography import gpu_aliases
-from exporters.core.units import SECONDS_PER_HOUR
-from recommender.frames import WORKLOAD_KEY, Flow, NotEnoughData, StatedAttribute, Workload
-from recommender.observe.attributes import Attributed, attributes_of
+from recommender.frames import WORKLOAD_KEY, Flow, NotEnoughData, ObservedPool, StatedAttribute, Workload
+from recommender.observe.attributes import attributes_of
 from recommender.observe.coverage import Coverage, Reason, Window, clusters_not_seen, coverage_of, step_of
-from recommender.observe.usage import Usage
+from recommender.observe.egress import egress_unknown, upper_bounds, with_measured
+from recommender.observe.seen_fleet import not_in_settings, pools_not_seen, with_settings
+from recommender.observe.unfit import mistakes_of, unfit_workloads
+from recommender.observe.usage import Egress, Usage
 from recommender.observe.workload_kinds import latest_kinds, spelt_as_kubernetes, with_latest_kind
 from recommender.settings import ClusterSettings, Policy
 
@@ -26,12 +27,6 @@ PLACE = ("pool", "instance_type", "capacity_type")
 TOTALS = ("replicas", "vcpu_request", "memory_gib_request", "gpu_request")
 PEAKS = tuple(f"{name}_peak" for name in TOTALS)
 USAGES = ("vcpu_usage", "memory_gib_usage")
-
-NEW_WITHIN_HOURS = 24.0
-"""A workload first seen later than this before the end has not shown what it needs in a day."""
-VANISHED_AFTER_HOURS = 72.0
-"""A workload not seen for this long is gone; a weekend at zero replicas is shorter."""
-COMES_AND_GOES = ("Job", "CronJob")
 
 SYSTEM_KINDS = ("DaemonSet", "Node")
 """Node: static pods, which their node owns (Kubernetes: "Create static Pods")."""
@@ -46,13 +41,18 @@ class Observed:
 
     Args:
         workloads: all that take room in their clusters, also those of which nothing can be advised.
-        flows: their data flows.
-        not_enough_data: workloads that must not be advised, and clusters of the fleet that were not seen.
+        flows: their data flows, stated and measured.
+        not_enough_data: workloads that must not be advised, clusters of the fleet that were not seen, and what else is
+            not known.
+        pools: the nodes that were seen, settings standing where both speak; None: the source does not know nodes.
+        flow_bounds: the most that can have left each workload, wherever it went; never a flow.
     """
 
     workloads: dy.DataFrame[Workload]
     flows: dy.DataFrame[Flow]
     not_enough_data: dy.DataFrame[NotEnoughData]
+    pools: dy.DataFrame[ObservedPool] | None
+    flow_bounds: dy.DataFrame[Flow]
 
 
 def observe(usage: Usage, policy: Policy, *, clusters: Sequence[ClusterSettings], window: Window) -> Observed:
@@ -75,16 +75,47 @@ def observe(usage: Usage, policy: Policy, *, clusters: Sequence[ClusterSettings]
     stated = with_latest_kind(usage.stated.with_columns(spelt_as_kubernetes()), kinds)
     attributed = attributes_of(reduced, _one_statement_each(stated), policy)
     whole = reduced.join(attributed.attributes, on=KEY).with_columns(_is_system())
-    unfit = _unfit(whole, attributed, coverage, window)
+    mistakes = mistakes_of(attributed, usage, kinds)
+    unfit = unfit_workloads(whole.filter(~pl.col("is_system")), mistakes, coverage, window)
     gone = unfit.filter(pl.col("reason").is_in([Reason.NEVER_RAN, Reason.VANISHED]))
     kept = whole.join(gone, on=KEY, how="anti")
+    told = pl.concat(
+        [clusters_not_seen(usage.observed, clusters, window), *_of_the_fleet(usage, clusters, window), unfit]
+    )
+    flows, bounds = _flows(attributed.flows, usage.egress, clusters, kinds)
     return Observed(
         workloads=Workload.validate(kept.select(Workload.column_names()).sort(KEY)),
-        flows=Flow.validate(attributed.flows.join(kept, on=KEY, how="semi").sort(Flow.primary_key())),
-        not_enough_data=NotEnoughData.validate(
-            pl.concat([clusters_not_seen(usage.observed, clusters, window), unfit]).sort(NotEnoughData.primary_key())
-        ),
+        flows=Flow.validate(flows.join(kept, on=KEY, how="semi").sort(Flow.primary_key())),
+        not_enough_data=NotEnoughData.validate(told.sort(NotEnoughData.primary_key())),
+        pools=None if usage.pools is None else with_settings(usage.pools, clusters),
+        flow_bounds=Flow.validate(bounds.join(kept, on=KEY, how="semi").sort(Flow.primary_key())),
     )
+
+
+def _of_the_fleet(
+    usage: Usage, clusters: Sequence[ClusterSettings], window: Window
+) -> list[dy.DataFrame[NotEnoughData]]:
+    told = [not_in_settings(usage.observed, usage.pools, clusters, window)]
+    if usage.pools is not None:
+        told.append(pools_not_seen(with_settings(usage.pools, clusters), clusters, window))
+    if usage.egress is not None:
+        told.append(egress_unknown(usage.egress, clusters))
+    return told
+
+
+def _flows(
+    stated: dy.DataFrame[Flow], egress: Egress | None, clusters: Sequence[ClusterSettings], kinds: pl.DataFrame
+) -> tuple[dy.DataFrame[Flow], dy.DataFrame[Flow]]:
+    """Flows, and upper bounds of what left."""
+    if egress is None:
+        return stated, Flow.create_empty()
+    rows = _of_latest_kind(egress.flows, kinds, "destination", "flow_source")
+    return with_measured(stated, rows, clusters), upper_bounds(_of_latest_kind(egress.most, kinds))
+
+
+def _of_latest_kind(amounts: pl.DataFrame, kinds: pl.DataFrame, *more: str) -> pl.DataFrame:
+    renamed = with_latest_kind(amounts.with_columns(spelt_as_kubernetes()), kinds)
+    return renamed.group_by(*KEY, *more).agg(pl.col("gib_per_hour").sum())
 
 
 def _one_statement_each(stated: pl.DataFrame) -> dy.DataFrame[StatedAttribute]:
@@ -188,70 +219,3 @@ def _is_system() -> pl.Expr:
         | pl.col("namespace").str.contains(SYSTEM_NAMESPACES)
         | pl.col("priority_class").is_in(SYSTEM_PRIORITIES)
     ).alias("is_system")
-
-
-@dataclass(frozen=True, slots=True)
-class _Case:
-    """A reason, when it holds, and what to say then; expressions over the reduced workloads."""
-
-    reason: Reason
-    holds: pl.Expr
-    why: pl.Expr
-    next_step: str
-
-
-def _unfit(
-    workloads: pl.DataFrame, attributed: Attributed, coverage: Coverage, window: Window
-) -> dy.DataFrame[NotEnoughData]:
-    """The workloads that must not be advised, each with the first reason that holds; system pods are not judged."""
-    judged = workloads.filter(~pl.col("is_system")).join(
-        attributed.mistakes.rename({"why": "_mistake"}), on=KEY, how="left"
-    )
-    cases = _cases(coverage.step_seconds / SECONDS_PER_HOUR, window)
-    rows = judged.select(
-        *KEY,
-        pl.coalesce(pl.when(case.holds).then(pl.lit(case.reason.value)) for case in cases).alias("reason"),
-        pl.coalesce(pl.when(case.holds).then(case.why) for case in cases).alias("why"),
-        pl.coalesce(pl.when(case.holds).then(pl.lit(case.next_step)) for case in cases).alias("next_step"),
-    )
-    return NotEnoughData.validate(rows.filter(pl.col("reason").is_not_null()))
-
-
-def _cases(step_hours: float, window: Window) -> tuple[_Case, ...]:
-    steady = ~pl.col("workload_kind").is_in(COMES_AND_GOES)
-    unseen_hours = (pl.col("last_step") - pl.col("_own_last_step")) * step_hours
-    known_hours = (pl.col("last_step") + 1 - pl.col("_first_step")) * step_hours
-    enough_hours = min(NEW_WITHIN_HOURS, window.seconds / SECONDS_PER_HOUR / 2)
-    models = gpu_aliases()["gpu_model"].unique().sort().to_list()
-    return (
-        _Case(
-            Reason.NEVER_RAN,
-            pl.col("replicas_peak") == 0,
-            pl.lit("no replica of it ran in the window"),
-            "Nothing to do, unless it ought to run.",
-        ),
-        _Case(
-            Reason.VANISHED,
-            steady & (unseen_hours >= VANISHED_AFTER_HOURS),
-            pl.col("last_seen").dt.strftime("not seen since %Y-%m-%d %H:%M UTC"),
-            "Nothing to do, if it was removed.",
-        ),
-        _Case(
-            Reason.ATTRIBUTE_WRONG,
-            pl.col("_mistake").is_not_null(),
-            pl.col("_mistake"),
-            "Mend the label or the column.",
-        ),
-        _Case(
-            Reason.NEW,
-            steady & (pl.col("_first_step") > 0) & (known_hours < enough_hours),
-            pl.col("first_seen").dt.strftime("first seen at %Y-%m-%d %H:%M UTC"),
-            "Wait until a day of it is known.",
-        ),
-        _Case(
-            Reason.GPU_MODEL_UNKNOWN,
-            (pl.col("gpu_request_peak") > 0) & ~pl.col("gpu_model").is_in(models),
-            pl.format("it asks for GPUs of the model '{}', which is not known", "gpu_model"),
-            "Name gpu_model in the usage file, or give kube-state-metrics the node label nvidia.com/gpu.product.",
-        ),
-    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -14,7 +15,7 @@ import polars as pl
 import pytest
 
 from exporters.core.errors import IntegrityError, SettingsError, TerminalSourceError, TransientSourceError
-from recommender.observe.prometheus import Prometheus, Query
+from recommender.observe.prometheus import Prometheus, Query, Stored
 from recommender.settings import PrometheusSettings
 from tests.fakes.prometheus import Answer, FakePrometheus, fake_prometheus, vector
 from tests.recommender.observe.recorded import lay_blocks
@@ -193,12 +194,45 @@ def test_a_query_over_the_points_budget_is_not_sent(fake: FakePrometheus):
     assert fake.asked == []
 
 
-@pytest.mark.parametrize("value", ["NaN", "+Inf", "-Inf"])
-def test_a_stored_value_that_is_not_finite_is_an_error(fake: FakePrometheus, value: str):
-    series = [{"metric": {}, "values": [[NOW.timestamp(), "1"], [NOW.timestamp(), value]]}]
-    fake.answers = [Answer(json.dumps({"status": "success", "data": {"resultType": "matrix", "result": series}}))]
-    with (
-        Prometheus(PrometheusSettings(url=fake.url)) as server,
-        pytest.raises(IntegrityError, match="the query 'up' gave 1 values that are not finite numbers"),
-    ):
-        server.stored("up", start=DAY_BEFORE, end=NOW, labels=(), expected_points=2)
+def stored_from(answer: Answer, fake: FakePrometheus) -> Stored:
+    fake.answers = [answer]
+    with Prometheus(PrometheusSettings(url=fake.url)) as server:
+        return server.stored("up", start=DAY_BEFORE, end=NOW, labels=("job",), expected_points=2)
+
+
+def matrix(*values: str, **more: Any) -> Answer:
+    series = {"metric": {"job": "a"}, "values": [[NOW.timestamp(), value] for value in values]}
+    body = {"status": "success", "data": {"resultType": "matrix", "result": [series]}} | more
+    return Answer(json.dumps(body))
+
+
+def test_stored_values_come_as_they_are_for_others_to_judge(fake: FakePrometheus):
+    found = stored_from(matrix("1", "NaN", "+Inf", "-Inf", "-1e-3"), fake).points["value"].to_list()
+    assert found[0] == 1
+    assert math.isnan(found[1])
+    assert found[2:] == [math.inf, -math.inf, -0.001]
+
+
+def test_a_partial_answer_with_stored_samples_is_an_error(fake: FakePrometheus):
+    with pytest.raises(IntegrityError, match="the query 'up' may be incomplete: store eks-eu-west-2 did not answer"):
+        stored_from(matrix("1", warnings=["store eks-eu-west-2 did not answer"]), fake)
+    with pytest.raises(IntegrityError, match="the query 'up' may be incomplete: isPartial"):
+        stored_from(matrix("1", isPartial=True), fake)
+
+
+@pytest.mark.parametrize("body", ["<html>Sign in</html>", "", '{"status"', "[]", "null", "{}"])
+def test_stored_samples_that_are_not_the_api_s_are_an_error(fake: FakePrometheus, body: str):
+    with pytest.raises(TerminalSourceError, match=r"query 'up' got an answer that is not .*text/html"):
+        stored_from(Answer(body, content_type="text/html"), fake)
+
+
+def test_stored_samples_of_another_kind_are_an_error(fake: FakePrometheus):
+    with pytest.raises(TerminalSourceError, match="the query 'up' got a 'vector' where a matrix was expected"):
+        stored_from(Answer(vector("1")), fake)
+
+
+def test_no_stored_samples_are_no_error(fake: FakePrometheus):
+    body = {"status": "success", "data": {"resultType": "matrix", "result": []}}
+    found = stored_from(Answer(json.dumps(body)), fake)
+    assert found.labels.rows() == []
+    assert found.points.rows() == []

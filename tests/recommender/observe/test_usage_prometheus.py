@@ -20,6 +20,7 @@ from exporters.core.errors import IntegrityError, SettingsError
 from recommender.demo.usage import week_of_usage
 from recommender.observe import usage_file
 from recommender.observe.coverage import Window
+from recommender.observe.egress_prometheus import EGRESS_RECORDS
 from recommender.observe.usage_prometheus import COVERAGE, RECORDS, read_usage
 from recommender.observe.workloads import observe
 from recommender.settings import ClusterSettings, Policy, PrometheusSettings, RecommenderSettings
@@ -142,7 +143,8 @@ def test_the_number_of_queries_does_not_grow_with_the_workloads(workloads: int):
         {"cluster": "c1", "namespace": "n", "workload_kind": "Job", "workload": f"w{n}"} for n in range(workloads)
     ]
     with fake_prometheus() as fake:
-        fake.answers = [counted(), matrix({"cluster": "c1"}), matrix(*labels)]
+        stored = len(RECORDS) - 1 - len(EGRESS_RECORDS)
+        fake.answers = [counted(), matrix({"cluster": "c1"}), *[matrix(*labels)] * stored, counted()]
         read = read_usage(PrometheusSettings(url=fake.url), WINDOW)
     assert read.samples.height == workloads
     assert len(fake.asked) == 1 + len(RECORDS)
