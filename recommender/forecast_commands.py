@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from datetime import date, datetime
 
 import polars as pl
@@ -31,7 +32,7 @@ def write_forecasts(found: Forecasts, form: ListFormat) -> None:
         _write_tables(found)
 
 
-def frames_as_json(frames: dict[str, pl.DataFrame]) -> str:
+def frames_as_json(frames: Mapping[str, pl.DataFrame]) -> str:
     """This will return an object of lists of rows; times in ISO 8601."""
     rows = {name: frame.to_dicts() for name, frame in frames.items()}
     return json.dumps(rows, default=_as_text, ensure_ascii=False, indent=1, allow_nan=False) + "\n"

@@ -22,7 +22,11 @@ class Demand(dy.Schema):
     timestamp = dy.Datetime(
         time_unit="us", time_zone="UTC", primary_key=True, description="start of the time that the row is a mean of"
     )
-    demand = dy.Float64(description="requested by replicas with and without a node, in the resource's unit")
+    demand = dy.Float64(
+        allow_nan=True,
+        allow_inf=True,
+        description="requested by replicas with and without a node; what is no amount is refused with a reason",
+    )
 
 
 class ForecastFrame(dy.Schema):
