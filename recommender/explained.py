@@ -46,7 +46,8 @@ def explained(one: Recommendation) -> str:
 def _lines(one: Recommendation) -> Iterator[str]:
     owner = one.target.owner or words.NOBODY
     yield one.title
-    yield f"{one.id}, {words.KINDS[one.kind]}, owner {owner}, {one.state.value}, stands until {words.moment(one.expires_at)}"
+    stands = f"{one.state.value}, stands until {words.moment(one.expires_at)}"
+    yield f"{one.id}, {words.KINDS[one.kind]}, owner {owner}, {stands}"
     yield ""
     yield from (f"  {line}" for line in one.explanation)
     yield ""
