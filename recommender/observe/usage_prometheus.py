@@ -172,7 +172,9 @@ def _by_slot(one: Stored, keys: pl.DataFrame, records: Records) -> pl.DataFrame:
     hour = (pl.col("timestamp") - records.window.start).dt.total_hours()
     slot = (pl.col("key").cast(pl.Int64) * records.hours + hour).alias("slot")
     rows = one.points.join(numbered, on="series").with_columns(slot).drop("series", "key", "timestamp")
-    return rows.group_by(pl.exclude("value")).agg(pl.col("value").max())
+    if numbered.drop("series").is_duplicated().any():
+        return rows.group_by(pl.exclude("value")).agg(pl.col("value").max())
+    return rows
 
 
 def _models(slots: Iterable[pl.DataFrame]) -> pl.DataFrame:
@@ -183,15 +185,14 @@ def _models(slots: Iterable[pl.DataFrame]) -> pl.DataFrame:
 
 def _stated(records: Records) -> pl.DataFrame:
     """What labels say, the latest of each; a label of the workload stands over what its volumes say."""
-    of_workload = records.read(WORKLOAD_LABELS, (*WORKLOAD, *LABELLED)).drop("value").rename(LABELLED)
+    of_workload = records.latest(WORKLOAD_LABELS, (*WORKLOAD, *LABELLED)).rename(LABELLED)
     of_namespace = (
-        records.read(NAMESPACE_LABELS, ("namespace", *LABELLED))
-        .drop("value")
+        records.latest(NAMESPACE_LABELS, ("namespace", *LABELLED))
         .rename(LABELLED)
         .with_columns(pl.lit("").alias(name) for name in ("workload_kind", "workload"))
     )
-    priority = records.read(PRIORITY, (*WORKLOAD, PRIORITY_CLASS)).drop("value")
-    local = records.read(LOCAL_VOLUME, WORKLOAD).drop("value").with_columns(local_volume=pl.lit("true"))
+    priority = records.latest(PRIORITY, (*WORKLOAD, PRIORITY_CLASS))
+    local = records.latest(LOCAL_VOLUME, WORKLOAD).with_columns(local_volume=pl.lit("true"))
     key = StatedAttribute.primary_key()
     index = ["cluster", *WORKLOAD, "timestamp"]
     long = [

@@ -142,7 +142,7 @@ def _steps(usage: Usage, coverage: Coverage, window: Window) -> pl.DataFrame:
 
 
 def _per_step(samples: pl.DataFrame) -> pl.DataFrame:
-    """One row a workload and step, over all the places it ran in.
+    """One row a workload (by its number w) and step, over all the places it ran in.
 
     A peak is the sum of the places' peaks, which is too high only where they did not fall together. Usage is null where
     that in one of the places is not known, or it ran in none. `_gpus_busy` is Σ GPUs × ratio over the GPUs whose ratio
@@ -156,7 +156,7 @@ def _per_step(samples: pl.DataFrame) -> pl.DataFrame:
             (ratio * pl.col("gpu_request")).alias("_gpus_busy"),
             pl.when(ratio.is_not_null()).then("gpu_request").alias("_gpus_measured"),
         )
-        .group_by(*KEY, "step", "weight")
+        .group_by("w", "step", "weight")
         .agg(
             pl.col(*TOTALS, *PEAKS, *USAGES, "_gpus_busy", "_gpus_measured").sum(),
             pl.col(*(f"_{name}_unknown" for name in USAGES)).any(),
@@ -171,14 +171,16 @@ def _per_step(samples: pl.DataFrame) -> pl.DataFrame:
 
 
 def _reduced(samples: pl.DataFrame, coverage: Coverage) -> pl.DataFrame:
-    """One row a workload."""
+    """One row a workload. Workloads are numbered in the order of their keys, since numbers are quicker to sort."""
+    keys = samples.select(KEY).unique().sort(KEY).with_row_index("w").join(coverage.clusters, on="cluster", how="left")
+    numbered = samples.join(keys.select("w", *KEY), on=KEY)
     weight, observed = pl.col("weight"), pl.col("observed_steps").first()
     measured = pl.col("_gpus_measured").dot(weight)
     return (
-        _per_step(samples)
-        .sort(*KEY, "step")
-        .join(coverage.clusters, on="cluster", maintain_order="left")
-        .group_by(KEY, maintain_order=True)
+        _per_step(numbered)
+        .sort("w", "step")
+        .join(keys, on="w", maintain_order="left")
+        .group_by("w", *KEY, maintain_order=True)
         .agg(
             *((pl.col(name).dot(weight) / observed).alias(f"{name}_mean") for name in TOTALS),
             pl.col(*PEAKS).max(),
@@ -195,20 +197,20 @@ def _reduced(samples: pl.DataFrame, coverage: Coverage) -> pl.DataFrame:
             pl.col("step").min().alias("_first_step"),
             pl.col("step").max().alias("_own_last_step"),
         )
-        .join(_main(samples, PLACE, pl.col("replicas")), on=KEY, how="left")
-        .join(_main(samples, ("gpu_model",), pl.col("gpu_request")), on=KEY, how="left")
+        .join(_main(numbered, PLACE, pl.col("replicas")), on="w", how="left")
+        .join(_main(numbered, ("gpu_model",), pl.col("gpu_request")), on="w", how="left")
         .with_columns(pl.col(*PLACE, "gpu_model").fill_null(""))
     )
 
 
-def _main(samples: pl.DataFrame, names: Sequence[str], amount: pl.Expr) -> pl.DataFrame:
+def _main(numbered: pl.DataFrame, names: Sequence[str], amount: pl.Expr) -> pl.DataFrame:
     """What most of a workload's replica-hours, or GPU-hours, were spent on."""
     return (
-        samples.group_by(*KEY, *names)
+        numbered.group_by("w", *names)
         .agg((amount * pl.col("weight")).sum().alias("_amount"))
         .filter(pl.col("_amount") > 0)
-        .sort(*KEY, "_amount", *names, descending=[False] * len(KEY) + [True] + [False] * len(names))
-        .unique(KEY, keep="first", maintain_order=True)
+        .sort("w", "_amount", *names, descending=[False, True] + [False] * len(names))
+        .unique("w", keep="first", maintain_order=True)
         .drop("_amount")
     )
 
