@@ -88,8 +88,8 @@ def choose_overflow(question: Question) -> Leaving:
     """This will choose what leaves.
 
     Room for what is expected is made as long as everything that is there keeps a place. Critical units are kept at
-    home first; if then one of them has no place they may leave too, and if that is not enough, units that wait, are not
-    critical and may not leave stand back.
+    home first; if then one of them has no place they may leave too. If there is still no place for one of them or for
+    what runs, units that wait, are not critical and may not leave stand back.
     """
     if question.growth:
         roomy = _chosen(question)
@@ -102,9 +102,9 @@ def _chosen(question: Question) -> Leaving:
     away = _away(question)
     extra = _surcharges(question)
     found = _packed(question, away, extra, pinned=True, without=())
-    if _critical_waits(found):
+    if any(found.units[pod].is_critical for pod, _ in found.packing.unplaced):
         found = _packed(question, away, extra, pinned=False, without=())
-    if _critical_waits(found):
+    if any(found.units[pod].is_critical or not found.units[pod].is_waiting for pod, _ in found.packing.unplaced):
         back = tuple(
             one for one in question.mix if one.is_waiting and not one.is_critical and not _places_of(one, extra)
         )
@@ -171,10 +171,6 @@ def _packed(
     packing = pack(tuple(pods), offers, limits, question.effort)
     units = {pod: one for one in (*mix, *question.growth) for pod in pod_ids(one)}
     return Leaving(packing, units, away, leaves_for, without)
-
-
-def _critical_waits(found: Leaving) -> bool:
-    return any(found.units[pod].is_critical for pod, _ in found.packing.unplaced)
 
 
 def _leaves_for(
