@@ -18,7 +18,7 @@ from recommender.forecast.demand import DEFAULT_ARCHITECTURE
 from recommender.forecast.frames import UNKNOWN_CLASS
 
 MOST_REPEATS = 10
-"""The mix is repeated at most so often; a cluster that is emptier than that is said to admit at least so much."""
+"""The mix is repeated at most so often; a cluster that is emptier than that lacks nothing."""
 _ROUNDING = 1e-9
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -81,6 +81,14 @@ class FreeNodes:
             self._free[int(fits.argmax())] -= need
         return True
 
+    def lacks(self, unit: Unit) -> ResourceClass:
+        """This will return the resource that the fewest nodes have enough of for a replica that finds no room."""
+        need = np.array((unit.gpus, unit.vcpus, unit.memory_gib))
+        enough = (self._free[:, [2, 0, 1]] + _ROUNDING >= need) & self._serves(unit)[:, None]
+        counts = np.where(need > 0, enough.sum(axis=0), len(self._free) + 1)
+        resource = ("gpu", "vcpu", "memory_gib")[int(counts.argmin())]
+        return resource, unit.gpu_class if resource == "gpu" else unit.architecture
+
     def state(self) -> Floats:
         """This will return what is left, to go back to."""
         return self._free.copy()
@@ -112,8 +120,9 @@ class Admitted:
 def admit(mix: Sequence[Unit], shapes: Sequence[Shape]) -> Admitted:
     """This will place a mix by first fit, and go on with copies of it until nothing more fits.
 
-    A class in which a unit of the mix is left over admits no more than was placed: what small units could still use
-    does not help the large one that waits.
+    A class that a unit of the mix finds too little of admits no more than was placed: what small units could still use
+    does not help the large one that waits. One that only the copies run out of admits what was placed with them. One
+    that nothing runs out of admits all there is.
 
     Args:
         mix: what runs and waits; placed critical first, then what runs, then the largest.
@@ -122,14 +131,23 @@ def admit(mix: Sequence[Unit], shapes: Sequence[Shape]) -> Admitted:
     nodes = FreeNodes(shapes)
     ordered = in_order(mix, shapes)
     placed, left = _split(nodes, ordered)
-    amounts = _sum([one.amounts() for one in placed])
-    full = {_binding(one, shapes) for one in left}
+    short = {nodes.lacks(one) for one in left}
+    copies: list[Unit] = []
+    used_up: set[ResourceClass] = set()
     more = ordered
     for _ in range(MOST_REPEATS - 1):
-        more, _ = _split(nodes, more)
-        for key, amount in _sum([one.amounts() for one in more]).items():
-            amounts[key] = amounts.get(key, 0.0) + (0.0 if key in full else amount)
-    return Admitted(tuple(left), amounts | {key: amounts.get(key, 0.0) for key in full})
+        more, refused = _split(nodes, more)
+        used_up |= {nodes.lacks(one) for one in refused}
+        copies += more
+    first, repeated, whole = _sum(_amounts(placed)), _sum(_amounts([*placed, *copies])), nominal(shapes)
+    amounts = {key: max(whole.get(key, 0.0), repeated.get(key, 0.0)) for key in {*whole, *repeated}}
+    amounts |= {key: repeated.get(key, 0.0) for key in used_up}
+    amounts |= {key: first.get(key, 0.0) for key in short}
+    return Admitted(tuple(left), amounts)
+
+
+def _amounts(units: Sequence[Unit]) -> list[dict[ResourceClass, float]]:
+    return [one.amounts() for one in units]
 
 
 def in_order(mix: Sequence[Unit], shapes: Sequence[Shape]) -> list[Unit]:
@@ -167,13 +185,6 @@ def _shares(unit: Unit, shapes: Sequence[Shape]) -> dict[str, float]:
         most = max((getattr(one, columns[resource]) for one in shapes), default=0.0)
         shares[resource] = need / most if most > 0 else (math.inf if need > 0 else 0.0)
     return shares
-
-
-def _binding(unit: Unit, shapes: Sequence[Shape]) -> ResourceClass:
-    """The resource that a unit takes the greatest share of; GPUs where it asks for any."""
-    shares = _shares(unit, shapes)
-    resource = "gpu" if unit.gpus > 0 else max(("vcpu", "memory_gib"), key=lambda name: shares[name])
-    return resource, unit.gpu_class if resource == "gpu" else unit.architecture
 
 
 def _rank(unit: Unit, shapes: Sequence[Shape]) -> tuple[bool, bool, float, str]:

@@ -24,7 +24,7 @@ def test_three_nodes_of_eight_admit_three_pods_of_five_and_not_four() -> None:
 def test_a_gang_is_placed_whole_or_not_at_all() -> None:
     gang = unit("gang", gpus=5, replicas=4)
     assert admit([gang], [GPU_NODE]).left == (gang,)
-    assert admit([gang], [GPU_NODE]).amounts[GPUS] == 0
+    assert admit([gang], [GPU_NODE]).amounts[GPUS] == 0  # and not the 24 that are there
     assert admit([replace(gang, replicas=3)], [GPU_NODE]).amounts[GPUS] == 15
 
 
@@ -37,7 +37,7 @@ def test_what_small_pods_could_still_use_does_not_hide_that_a_large_one_waits() 
 
 
 def test_the_mix_is_repeated_until_nothing_more_fits() -> None:
-    assert admit([unit("two", gpus=2)], [GPU_NODE]).amounts[GPUS] == 20
+    assert admit([unit("two", gpus=2)], [GPU_NODE]).amounts[GPUS] == 24
     assert admit([unit("three", gpus=3)], [GPU_NODE]).amounts[GPUS] == 18
 
 
@@ -63,6 +63,13 @@ def test_a_unit_larger_than_any_node_is_left() -> None:
 
 def test_no_nodes_admit_nothing() -> None:
     assert admit([unit("any")], []).amounts == {("vcpu", "amd64"): 0}
+
+
+def test_what_nothing_runs_out_of_is_admitted_to_the_last() -> None:
+    # Eight GPUs a node are used up long before 96 vCPUs and 512 GiB are.
+    found = admit([unit(f"eight-{n}", gpus=8, vcpus=8) for n in range(4)], [GPU_NODE])
+    assert found.amounts[GPUS] == 24
+    assert found.amounts["vcpu", "amd64"] == 3 * 96
 
 
 @settings(max_examples=40, deadline=None)

@@ -1,0 +1,146 @@
+"""The burst stage as a whole: from usage of a full cluster to what leaves, with nothing made of nothing."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import polars as pl
+import pytest
+
+from recommender.burst.burst import BurstPlan, Observation, burst, growth
+from recommender.burst.frames import ActiveBurst, Trigger
+from recommender.forecast.demand import demand
+from recommender.forecast.forecast import forecast
+from recommender.frames import ClusterSample, UsageSample
+from recommender.settings import BurstSettings, ForecastSettings
+from tests.builders import NOON
+from tests.recommender.burst.home import FITS, LONDON, places, pods
+from tests.recommender.burst.units_of import unit
+from tests.recommender.observe.usage_rows import SAMPLE
+from tests.recommender.world import policy, prices, standard_offers, workloads
+
+HOURS = 72
+SETTINGS = ForecastSettings(time_zone="UTC", embargo_seconds=0)
+
+
+def samples(row: dict[str, Any], hours: list[int], **changes: Any) -> list[dict[str, Any]]:
+    """Samples of a workload of one replica, so many hours before noon."""
+    at = {
+        "cluster": row["cluster"],
+        "namespace": row["namespace"],
+        "workload_kind": row["workload_kind"],
+        "workload": row["workload"],
+        "pool": row["pool"],
+        "instance_type": row["instance_type"],
+        "capacity_type": row["capacity_type"],
+        "vcpu_request": row["vcpu_request_mean"],
+        "memory_gib_request": row["memory_gib_request_mean"],
+    }
+    return [SAMPLE | at | {"timestamp": NOON - timedelta(hours=hour)} | changes for hour in hours]
+
+
+def planned(rows: list[dict[str, Any]], used: list[dict[str, Any]], **changes: Any) -> BurstPlan:
+    usage = UsageSample.validate(pl.DataFrame(used, schema=UsageSample.create_empty().schema))
+    observed = ClusterSample.validate(usage.select("cluster", "timestamp", coverage_ratio=1.0).unique())
+    known = workloads(*rows)
+    wanted = demand(usage, observed, known)
+    seen = Observation(usage, observed, known, wanted, forecast(wanted, SETTINGS, at=NOON), ActiveBurst.create_empty())
+    return burst(seen, places(rows, **changes), policy=policy(), settings=BurstSettings(), at=NOON)
+
+
+def full(extra: int, *, for_hours: int) -> BurstPlan:
+    """A cluster that is full, with so many pods more for the last hours, of which all but what fits wait."""
+    rows = pods(FITS + extra)
+    used = [one for row in rows[:FITS] for one in samples(row, list(range(1, HOURS)))]
+    late = {"pool": "", "instance_type": "", "capacity_type": ""}
+    for row in rows[FITS:]:
+        used += samples(row, [HOURS], **late)
+        used += samples(
+            row,
+            list(range(1, for_hours + 1)),
+            replicas=0.0,
+            vcpu_request=0.0,
+            memory_gib_request=0.0,
+            pending_replicas=1.0,
+            **late,
+        )
+    return planned(rows, used)
+
+
+def test_a_full_cluster_with_two_pods_waiting_for_hours_sends_two_away() -> None:
+    plan = full(2, for_hours=5)
+    assert plan.triggers.filter("is_needed")["resource"].to_list() == ["vcpu"]
+    assert plan.overflow["replicas"].sum() == 2
+    assert plan.overflow["waiting_replicas"].sum() == 2
+    assert plan.overflow["to_cluster"].unique().to_list() == ["eks-lon"]
+    assert plan.overflow["minimum_runtime_minutes"].to_list() == [60, 60]
+
+
+def test_shares_of_the_overflow_add_up_to_the_nodes() -> None:
+    plan = full(2, for_hours=5)
+    assert plan.nodes["nodes"].sum() == 2
+    assert plan.nodes["gbp_per_hour"].sum() == pytest.approx(2 * LONDON)
+    assert plan.overflow["nodes_gbp_per_hour"].sum() == pytest.approx(2 * LONDON)
+
+
+def test_the_plan_states_what_no_choice_can_beat() -> None:
+    plan = full(2, for_hours=5)
+    cost = plan.overflow.select(pl.sum_horizontal("nodes_gbp_per_hour", "other_gbp_per_hour").sum()).item()
+    assert 0 <= plan.lower_bound_gbp_per_hour["onprem-lon"] <= cost + 1e-9
+
+
+def test_capacity_is_what_the_nodes_admit_and_not_their_sum() -> None:
+    row = full(2, for_hours=5).capacity.filter(resource="vcpu").row(0, named=True)
+    assert row["admissible"] == 60
+    assert row["nominal"] == pytest.approx(2 * 31.85)
+
+
+def test_a_cluster_with_room_has_no_burst() -> None:
+    rows = pods(5)
+    plan = planned(rows, [one for row in rows for one in samples(row, list(range(1, HOURS)))])
+    assert plan.overflow.is_empty()
+    assert not plan.triggers["is_needed"].any()
+    assert plan.capacity.filter(resource="vcpu")["admissible"].item() == 60
+
+
+def test_an_owned_cluster_that_was_not_observed_is_not_taken_for_idle() -> None:
+    rows = pods(1)
+    plan = planned(rows, samples(rows[0] | {"cluster": "eks-lon"}, [1]))
+    assert plan.unknown["reason"].to_list() == ["not-observed"]
+    assert plan.capacity.is_empty()
+
+
+def test_an_owned_cluster_whose_machine_is_not_known_is_said_to_be_unknown() -> None:
+    rows = pods(1)
+    offers = [offer for offer in standard_offers() if offer["provider"].item() != "onprem"]
+    plan = planned(rows, samples(rows[0], list(range(1, HOURS))), prices=prices(offers))
+    assert plan.unknown["reason"].to_list() == ["no-shape"]
+
+
+def test_growth_is_copies_of_the_commonest_unit_and_nothing_is_asked_for_twice() -> None:
+    def short(resource: str, name: str, demand: float, p90: float) -> dict[str, Any]:
+        return {
+            "cluster": "onprem-lon",
+            "resource": resource,
+            "resource_class": name,
+            "demand": demand,
+            "p90": p90,
+            "admissible": demand,
+            "short": p90 - demand,
+            "exceeded": 3,
+            "evaluations": 5,
+            "is_needed": True,
+            "short_at": NOON,
+            "latest_start": NOON,
+            "why": "",
+        }
+
+    rows = [short("gpu", "H100", 4.0, 7.0), short("vcpu", "amd64", 10.0, 28.0)]
+    found = growth(
+        Trigger.validate(pl.DataFrame(rows, schema=Trigger.create_empty().schema)),
+        [unit("a", gpus=1, vcpus=5), unit("b", gpus=1, vcpus=5), unit("c", gpus=8, vcpus=40), unit("web", vcpus=2)],
+    )
+    # Three GPUs more are three copies of a, which bring 15 of the 18 vCPUs; a fourth brings the rest.
+    assert [one.vcpus for one in found] == [5, 5, 5, 5]
+    assert sum(one.gpus for one in found) == 4
