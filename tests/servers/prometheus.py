@@ -110,6 +110,7 @@ def running_prometheus(
     files: Mapping[str, str] | None = None,
     flags: tuple[str, ...] = (),
     fill: Callable[[Path], None] | None = None,
+    client: httpx2.Client | None = None,
 ) -> Iterator[PrometheusServer]:
     """This will run Prometheus with a configuration until the block ends.
 
@@ -118,6 +119,7 @@ def running_prometheus(
         files: further files to lay into the folder first, such as rule files.
         flags: further command-line flags.
         fill: lays blocks into the data folder before the server starts.
+        client: asks over TLS, with credentials, whether the server is ready; None: plain HTTP.
     """
     binary = program("prometheus")
     with TemporaryDirectory(prefix="prometheus-") as name:
@@ -144,8 +146,9 @@ def running_prometheus(
                 stderr=log,
             )
         try:
-            server = PrometheusServer(url=f"http://127.0.0.1:{port}", folder=folder, pid=process.pid)
-            _wait_ready(server, process)
+            scheme = "http" if client is None else "https"
+            server = PrometheusServer(url=f"{scheme}://127.0.0.1:{port}", folder=folder, pid=process.pid)
+            _wait_ready(server, process, client)
             yield server
         finally:
             process.terminate()
@@ -156,14 +159,16 @@ def running_prometheus(
                 process.wait()
 
 
-def _wait_ready(server: PrometheusServer, process: subprocess.Popen[bytes]) -> None:
+def _wait_ready(server: PrometheusServer, process: subprocess.Popen[bytes], client: httpx2.Client | None) -> None:
+    ask = httpx2.get if client is None else client.get
+
     def log() -> str:
         return (server.folder / "log").read_text(encoding="utf-8", errors="replace")
 
     def ready() -> bool:
         assert process.poll() is None, f"Prometheus ended: {log()}"
         try:
-            return httpx2.get(f"{server.url}/-/ready", timeout=2).status_code == 200
+            return ask(f"{server.url}/-/ready", timeout=2).status_code == 200
         except httpx2.TransportError:
             return False
 

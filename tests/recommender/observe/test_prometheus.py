@@ -5,14 +5,19 @@ from __future__ import annotations
 import base64
 import json
 import math
+import ssl
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import bcrypt
+import httpx2
 import polars as pl
 import pytest
+import trustme
+import yaml
 
 from exporters.core.errors import IntegrityError, SettingsError, TerminalSourceError, TransientSourceError
 from recommender.observe.prometheus import Prometheus, Query, Stored
@@ -167,6 +172,40 @@ def test_basic_auth_goes_along(fake: FakePrometheus, tmp_path: Path):
     (tmp_path / "password").write_text("pa:ss")
     ask(fake.url, username="reader", password_file=tmp_path / "password")
     assert base64.b64decode(fake.headers[0]["authorization"].removeprefix("Basic ")) == b"reader:pa:ss"
+
+
+def test_a_real_server_behind_tls_and_basic_auth_is_asked(tmp_path: Path):
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(tmp_path / "ca.pem")
+    issued = authority.issue_cert("127.0.0.1")
+    hashed = bcrypt.hashpw("pa:ss £".encode(), bcrypt.gensalt(4)).decode()
+    web = {
+        "tls_server_config": {"cert_file": "server.pem", "key_file": "server.key"},
+        "basic_auth_users": {"reader": hashed},
+    }
+    files = {
+        "web.yaml": yaml.safe_dump(web),
+        "server.pem": issued.cert_chain_pems[0].bytes().decode(),
+        "server.key": issued.private_key_pem.bytes().decode(),
+    }
+    (tmp_path / "right").write_text("pa:ss £\n", encoding="utf-8")
+    (tmp_path / "wrong").write_text("guess", encoding="utf-8")
+    flags = ("--web.config.file=web.yaml",)
+    with (
+        client_of(tmp_path / "ca.pem") as client,
+        running_prometheus({}, files=files, flags=flags, client=client) as server,
+    ):
+        known = {"username": "reader", "password_file": tmp_path / "right", "ca_file": tmp_path / "ca.pem"}
+        assert ask(server.url, Query("one", "vector(1)"), **known) == [{"job": "", "value": 1.0}]
+        with pytest.raises(TerminalSourceError, match=r"the query 'liveness' failed: the server answered 401"):
+            ask(server.url, **(known | {"password_file": tmp_path / "wrong"}))
+        with pytest.raises(TransientSourceError, match=r"CERTIFICATE_VERIFY_FAILED"):
+            ask(server.url, **(known | {"ca_file": None}))
+
+
+def client_of(ca_file: Path) -> httpx2.Client:
+    context = ssl.create_default_context(cafile=str(ca_file))
+    return httpx2.Client(verify=context, auth=("reader", "pa:ss £"), timeout=2)
 
 
 def test_credentials_never_travel_in_the_clear(tmp_path: Path):

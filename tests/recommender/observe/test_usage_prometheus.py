@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -25,20 +23,13 @@ from recommender.observe.usage_prometheus import COVERAGE, RECORDS, read_usage
 from recommender.observe.workloads import observe
 from recommender.settings import ClusterSettings, Policy, PrometheusSettings, RecommenderSettings
 from tests.fakes.prometheus import Answer, fake_prometheus
-from tests.recommender.observe.recorded import lay_blocks, recorded
+from tests.recommender.observe.recorded import holding, recorded
 from tests.recommender.observe.usage_rows import MONDAY, samples
-from tests.servers.prometheus import PrometheusServer, running_prometheus
+from tests.servers.prometheus import PrometheusServer
 
 END = datetime(2026, 11, 30, tzinfo=UTC)
 WINDOW = Window.ending(END, hours=60)
 TAKEN = ("render-farm", "nightly-models", "llm-finetune", "brokerage-web", "store-api", "fluentbit-gke", "crm-web")
-
-
-@contextmanager
-def holding(text: str) -> Iterator[PrometheusServer]:
-    ever = ("--storage.tsdb.retention.time=20y",)
-    with running_prometheus({}, fill=partial(lay_blocks, text), flags=ever) as server:
-        yield server
 
 
 @pytest.fixture(scope="module")
