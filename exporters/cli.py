@@ -25,7 +25,6 @@ from exporters.fetch.registry import SOURCES
 from exporters.listing import Unit, checks_table, list_prices, prices_table
 from exporters.publish.health import Health
 from exporters.refresh import Outcome, Refresher
-from exporters.serving import serve_exporter
 from exporters.settings import ExporterSettings
 from exporters.store.read import CLOCK_SKEW, combine, last_snapshots
 from exporters.store.shelf import open_shelf
@@ -50,6 +49,8 @@ def export(
     ] = True,
 ) -> None:
     """Serve prices to Prometheus and keep them fresh."""
+    from exporters.serving import serve_exporter  # noqa: PLC0415 - only a service pays for the web server
+
     with leaving_promptly(), errors_explained():
         settings = load_settings(config)
         given = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
