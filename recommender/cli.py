@@ -1,4 +1,4 @@
-"""The recommender's commands: recommend, explain, report, serve, demo. Arguments in, one call each, results out."""
+"""The recommender's commands: advice, forecasts, bursts, reports, service. Arguments in, one call each, results out."""
 
 from __future__ import annotations
 
@@ -17,16 +17,18 @@ from exporters.core.output import ListFormat, errors_explained
 from exporters.core.sections import ALL_SECTIONS
 from exporters.core.settings_file import ConfigOption, settings_path
 from recommender.advise.plan import Plan
+from recommender.burst_commands import write_bursts
 from recommender.demo.run import run_demo, write_company
 from recommender.explained import explained, find
+from recommender.forecast_commands import write_forecasts
 from recommender.inputs import evaluation
 from recommender.listing import write_plan
+from recommender.outlook import bursts_at, outlook_at
 from recommender.recorded import recorded, remembered
 from recommender.report.registry import FORMATS
 from recommender.report.view_model import report_of
 from recommender.report.week import Week
 from recommender.report.write import write_report
-from recommender.serving import serve_recommender
 from recommender.settings import RecommenderSettings
 
 THRESHOLD_MET = 3
@@ -111,6 +113,21 @@ def explain(
 
 
 @app.command()
+def forecast(config: ConfigOption = None, at: AtOption = None, output: OutputOption = ListFormat.TABLE) -> None:
+    """Forecast demand in the next hour by cluster and resource class, and say how good the same forecasts were."""
+    with errors_explained():
+        found = outlook_at(load_settings(config), at=at or SystemClock().now())
+        write_forecasts(found.forecasts, output)
+
+
+@app.command()
+def burst(config: ConfigOption = None, at: AtOption = None, output: OutputOption = ListFormat.TABLE) -> None:
+    """Say which owned pools are short, what should leave for where and at what price, and what comes home."""
+    with errors_explained():
+        write_bursts(bursts_at(load_settings(config), at=at or SystemClock().now()), output)
+
+
+@app.command()
 def report(
     config: ConfigOption = None,
     week: Annotated[
@@ -143,6 +160,8 @@ def serve(
     port: Annotated[int | None, typer.Option(help="Port to listen on; 0: any free one.")] = None,
 ) -> None:
     """Serve recommendations as pages, API and metrics, and keep them fresh."""
+    from recommender.serving import serve_recommender  # noqa: PLC0415 - only a service pays for the web server
+
     with errors_explained():
         settings = load_settings(config)
         given = {name: value for name, value in (("host", host), ("port", port)) if value is not None}

@@ -76,6 +76,29 @@ def _visible(usage: Usage, *, until: datetime, step_seconds: int) -> Usage:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """The next hour as it is served.
+
+    Args:
+        forecasts: of every series.
+        bursts: of the owned pools.
+    """
+
+    forecasts: Forecasts
+    bursts: BurstPlan
+
+
+def ahead_at(settings: RecommenderSettings, *, at: datetime) -> Ahead:
+    """This will forecast and judge the owned pools over one reading of usage.
+
+    Raises:
+        TuppenceError: an input is missing or wrong.
+    """
+    known = outlook_at(settings, at=at)
+    return Ahead(known.forecasts, _bursts(settings, known, at=at, active=ActiveBurst.create_empty()))
+
+
 def bursts_at(
     settings: RecommenderSettings, *, at: datetime, active: dy.DataFrame[ActiveBurst] | None = None
 ) -> BurstPlan:
@@ -89,7 +112,13 @@ def bursts_at(
     Raises:
         TuppenceError: an input is missing or wrong; nothing is advised from half of them.
     """
-    known = outlook_at(settings, at=at)
+    running = ActiveBurst.create_empty() if active is None else active
+    return _bursts(settings, outlook_at(settings, at=at), at=at, active=running)
+
+
+def _bursts(
+    settings: RecommenderSettings, known: Outlook, *, at: datetime, active: dy.DataFrame[ActiveBurst]
+) -> BurstPlan:
     policy = policy_of(settings)
     places = legal_places(
         prices=prices_at(settings, at=at),
@@ -106,6 +135,6 @@ def bursts_at(
         workloads=known.seen.workloads,
         demand=known.demand,
         forecasts=known.forecasts,
-        active=ActiveBurst.create_empty() if active is None else active,
+        active=active,
     )
     return burst(seen, places, policy=policy, settings=settings.burst, at=known.at)

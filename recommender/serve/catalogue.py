@@ -78,6 +78,38 @@ ADVICE: tuple[Metric, ...] = (
     ),
 )
 
+_CLASS = ("cluster", "resource", "resource_class")
+
+AHEAD: tuple[Metric, ...] = (
+    Metric(
+        "tuppence_demand",
+        "Requested by replicas with and without a node in the last sample, in vCPUs, GiB or GPUs.",
+        labels=_CLASS,
+    ),
+    Metric(
+        "tuppence_demand_forecast",
+        "Demand one hour ahead: p50 expected at the end of the hour, p90 not exceeded within it nine times in ten.",
+        labels=(*_CLASS, "bound"),
+    ),
+    Metric(
+        "tuppence_capacity",
+        "What a cluster's owned nodes admit, by gangs on the nodes, in vCPUs, GiB or GPUs.",
+        labels=_CLASS,
+    ),
+    Metric(
+        "tuppence_burst_needed",
+        "1 if demand, or its p90, was beyond what owned nodes admit in enough of the last evaluations, else 0.",
+        labels=_CLASS,
+    ),
+    Metric(
+        "tuppence_forecast_wape_ratio",
+        "Sum of errors by sum of demand, one hour ahead, median over all series; the model chosen is the one to beat.",
+        labels=("model",),
+        unit="ratio",
+    ),
+)
+"""The next hour; no series if it could not be foretold."""
+
 HEALTH: tuple[Metric, ...] = (
     Metric(
         "tuppence_recommender_evaluation_timestamp_seconds",

@@ -12,6 +12,7 @@ from datetime import datetime
 
 from recommender.advise.plan import Plan
 from recommender.ledger.measurement import Savings
+from recommender.outlook import Ahead
 from recommender.report import html
 from recommender.report.view import Report
 from recommender.report.view_model import report_of
@@ -53,6 +54,7 @@ class State:
         duration_seconds: of the last one.
         error: why the last one failed; empty if it did not.
         savings: what verified moves saved; None: there is no plan yet, or no ledger.
+        ahead: the next hour, of the last good plan's time; None: it could not be foretold.
         reload_successful: whether the settings on disk are the ones in use.
         reloaded_at: when they were read.
     """
@@ -65,6 +67,7 @@ class State:
     duration_seconds: float = 0.0
     error: str = ""
     savings: Savings | None = None
+    ahead: Ahead | None = None
     reload_successful: bool = True
     reloaded_at: datetime | None = None
 
@@ -81,7 +84,15 @@ class LastPlan:
         """What is known now; it does not change in the reader's hands."""
         return self._state
 
-    def succeeded(self, plan: Plan, *, at: datetime, duration_seconds: float, savings: Savings | None = None) -> None:
+    def succeeded(
+        self,
+        plan: Plan,
+        *,
+        at: datetime,
+        duration_seconds: float,
+        savings: Savings | None = None,
+        ahead: Ahead | None = None,
+    ) -> None:
         """This will serve a plan from now on."""
         served = Served.of(plan)
         with self._lock:
@@ -89,6 +100,7 @@ class LastPlan:
                 self._state,
                 served=served,
                 savings=savings,
+                ahead=ahead,
                 evaluations=self._state.evaluations + 1,
                 succeeded=True,
                 finished_at=at,

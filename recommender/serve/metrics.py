@@ -14,7 +14,8 @@ from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.registry import Collector
 
 from recommender.advise.plan import Plan
-from recommender.serve.catalogue import ADVICE, HEALTH, Kind, Metric
+from recommender.serve.ahead import samples_ahead
+from recommender.serve.catalogue import ADVICE, AHEAD, HEALTH, Kind, Metric
 from recommender.serve.last_plan import LastPlan, State
 
 Sample = tuple[str, tuple[str, ...], float]
@@ -32,10 +33,10 @@ class PlanCollector(Collector):
 
     def collect(self) -> Iterator[Family]:
         """This will yield one family a row of the catalogue, all of one moment."""
-        samples: dict[str, list[tuple[tuple[str, ...], float]]] = {one.name: [] for one in (*ADVICE, *HEALTH)}
+        samples: dict[str, list[tuple[tuple[str, ...], float]]] = {one.name: [] for one in (*ADVICE, *AHEAD, *HEALTH)}
         for name, labels, value in _samples(self._last.state):
             samples[name].append((labels, value))
-        for metric in (*ADVICE, *HEALTH):
+        for metric in (*ADVICE, *AHEAD, *HEALTH):
             yield _family(metric, samples[metric.name])
 
 
@@ -52,6 +53,8 @@ def registry(last: LastPlan) -> CollectorRegistry:
 def _samples(state: State) -> Iterator[Sample]:
     if state.served is not None:
         yield from _of_plan(state.served.plan)
+    if state.ahead is not None:
+        yield from samples_ahead(state.ahead)
     if state.savings is not None:
         yield "tuppence_saving_realised_gbp", (), float(state.savings.realised_gbp)
         yield "tuppence_saving_predicted_gbp", (), float(state.savings.predicted_gbp)

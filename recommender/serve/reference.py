@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 
-from recommender.serve.catalogue import ADVICE, HEALTH, Metric
+from recommender.serve.catalogue import ADVICE, AHEAD, HEALTH, Metric
 
 _OPENING = """# Metrics of the recommender
 
@@ -25,7 +25,8 @@ prometheus-client.
 
 def page() -> str:
     """This will return the page in Markdown."""
-    return "\n".join([_OPENING, *_table("Advice", ADVICE), *_table("Health of the recommender", HEALTH), _CLOSING])
+    groups = {"Advice": ADVICE, "The next hour": AHEAD, "Health of the recommender": HEALTH}
+    return "\n".join([_OPENING, *(line for name, group in groups.items() for line in _table(name, group)), _CLOSING])
 
 
 def _table(title: str, metrics: Iterable[Metric]) -> list[str]:
