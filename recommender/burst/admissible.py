@@ -109,11 +109,13 @@ class Admitted:
     """What fits.
 
     Args:
-        left: units of the mix that do not fit.
+        left: units of the mix that do not fit beside the others.
+        never: units that would not even fit on empty nodes; they are no sign of a shortage.
         amounts: what the nodes admit by resource and resource class, the mix repeated until nothing more fits.
     """
 
     left: tuple[Unit, ...]
+    never: tuple[Unit, ...]
     amounts: dict[ResourceClass, float]
 
 
@@ -129,7 +131,8 @@ def admit(mix: Sequence[Unit], shapes: Sequence[Shape]) -> Admitted:
         shapes: the owned nodes.
     """
     nodes = FreeNodes(shapes)
-    ordered = in_order(mix, shapes)
+    never = _never(mix, shapes)
+    ordered = in_order([one for one in mix if one not in never], shapes)
     placed, left = _split(nodes, ordered)
     short = {nodes.lacks(one) for one in left}
     copies: list[Unit] = []
@@ -143,7 +146,18 @@ def admit(mix: Sequence[Unit], shapes: Sequence[Shape]) -> Admitted:
     amounts = {key: max(whole.get(key, 0.0), repeated.get(key, 0.0)) for key in {*whole, *repeated}}
     amounts |= {key: repeated.get(key, 0.0) for key in used_up}
     amounts |= {key: first.get(key, 0.0) for key in short}
-    return Admitted(tuple(left), amounts)
+    return Admitted(tuple(left), never, amounts)
+
+
+def _never(mix: Sequence[Unit], shapes: Sequence[Shape]) -> tuple[Unit, ...]:
+    nodes = FreeNodes(shapes)
+    empty = nodes.state()
+    found = []
+    for one in mix:
+        if not nodes.place(one):
+            found.append(one)
+        nodes.restore(empty.copy())
+    return tuple(sorted(found, key=lambda one: one.id))
 
 
 def _amounts(units: Sequence[Unit]) -> list[dict[ResourceClass, float]]:

@@ -41,6 +41,7 @@ from recommender.frames import ClusterSample, UsageSample, Workload
 from recommender.settings import BurstSettings, Policy
 
 Row = dict[str, Any]
+TOO_LARGE = "too-large-for-home"
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,9 +128,11 @@ def burst(seen: Observation, places: Places, *, policy: Policy, settings: BurstS
     found = _Found()
     for home in homes:
         short = triggered.filter(pl.col("cluster") == home.cluster, pl.col("is_needed"))
+        question = Question(home.cluster, home.mix, growth(short, home.mix), home.shapes, places, policy, settings)
         if short.height:
-            question = Question(home.cluster, home.mix, growth(short, home.mix), home.shapes, places, policy, settings)
             _add_overflow(found, question, choose_overflow(question), seen.workloads)
+        else:
+            found.waiting += waiting_rows(question, {one.id: TOO_LARGE for one in home.admitted.never})
         demand = seen.demand.filter(pl.col("cluster") == home.cluster)
         found.returns += returns(
             ActiveBurst.validate(seen.active.filter(pl.col("cluster") == home.cluster)),
@@ -243,7 +246,7 @@ def _capacity_rows(home: _Home) -> list[Row]:
 def _add_overflow(found: _Found, question: Question, leaving: Leaving, workloads: pl.DataFrame) -> None:
     found.overflow += overflow_rows(question, leaving, workloads)
     found.nodes += node_rows(question, leaving)
-    found.waiting += waiting_rows(question, leaving)
+    found.waiting += waiting_rows(question, leaving.waiting())
     found.bounds[question.cluster] = leaving.packing.lower_bound_gbp_per_hour
 
 

@@ -48,7 +48,7 @@ def returns(
         Rows of Return.
     """
     nodes = FreeNodes(shapes)
-    full = [one for one in in_order(mix, shapes) if not nodes.place(one)]
+    full = [one for one in in_order(mix, shapes) if not nodes.place(one) and one not in admitted.never]
     last = _last_demand(demand, settings.idle_evaluations)
     taken: dict[tuple[str, str], float] = {}
     rows = []

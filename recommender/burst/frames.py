@@ -80,7 +80,7 @@ class Waiting(dy.Schema):
     workload_kind = dy.String(primary_key=True)
     workload = dy.String(primary_key=True)
     replicas = dy.UInt32(min=1)
-    reason = dy.String(description="a word of place.packing.problem.Unplaced")
+    reason = dy.String(description="a word of place.packing.problem.Unplaced, or too-large-for-home")
     rules = dy.String(description="rules that keep it from every place away from home; empty: none does")
 
 

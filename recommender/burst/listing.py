@@ -64,13 +64,16 @@ def node_rows(question: Question, leaving: Leaving) -> Rows:
     ]
 
 
-def waiting_rows(question: Question, leaving: Leaving) -> Rows:
-    """This will return rows of Waiting, with the rules that keep a workload from every place away."""
-    expected = {one.id for one in question.growth}
-    reasons = leaving.waiting()
+def waiting_rows(question: Question, reasons: dict[str, str]) -> Rows:
+    """This will return rows of Waiting, with the rules that keep a workload from every place away.
+
+    Args:
+        question: the cluster.
+        reasons: why a unit has no place, by its id; units that are only expected are not spoken of.
+    """
     waiting: dict[Key, list[tuple[Unit, str]]] = defaultdict(list)
     for one in question.mix:
-        if one.id in reasons and one.id not in expected:
+        if one.id in reasons:
             waiting[one.workload].append((one, reasons[one.id]))
     return [
         {

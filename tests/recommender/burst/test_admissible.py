@@ -23,8 +23,8 @@ def test_three_nodes_of_eight_admit_three_pods_of_five_and_not_four() -> None:
 
 def test_a_gang_is_placed_whole_or_not_at_all() -> None:
     gang = unit("gang", gpus=5, replicas=4)
-    assert admit([gang], [GPU_NODE]).left == (gang,)
-    assert admit([gang], [GPU_NODE]).amounts[GPUS] == 0  # and not the 24 that are there
+    beside = unit("one", gpus=4, is_critical=True)
+    assert admit([replace(gang, replicas=3), beside], [GPU_NODE]).left == (replace(gang, replicas=3),)
     assert admit([replace(gang, replicas=3)], [GPU_NODE]).amounts[GPUS] == 15
 
 
@@ -54,15 +54,19 @@ def test_a_running_unit_is_placed_before_a_waiting_one() -> None:
 def test_gpus_of_another_model_and_processors_of_another_kind_do_not_serve() -> None:
     other = unit("l4", gpus=1, gpu_class="L4", gpu_models=frozenset({"L4"}))
     arm = unit("arm", architecture="arm64")
-    assert admit([other, arm], [GPU_NODE]).left == (other, arm)
+    assert admit([other, arm], [GPU_NODE]).never == (arm, other)
 
 
-def test_a_unit_larger_than_any_node_is_left() -> None:
-    assert len(admit([unit("huge", vcpus=97)], [GPU_NODE]).left) == 1
+def test_what_is_larger_than_the_empty_nodes_is_no_sign_that_they_are_full() -> None:
+    huge, gang = unit("huge", vcpus=97), unit("gang", gpus=5, replicas=4)
+    found = admit([huge, gang, unit("one", gpus=1)], [GPU_NODE])
+    assert found.never == (gang, huge)
+    assert found.left == ()
+    assert found.amounts[GPUS] == 24
 
 
 def test_no_nodes_admit_nothing() -> None:
-    assert admit([unit("any")], []).amounts == {("vcpu", "amd64"): 0}
+    assert admit([unit("any")], []).amounts == {}
 
 
 def test_what_nothing_runs_out_of_is_admitted_to_the_last() -> None:

@@ -15,7 +15,7 @@ from recommender.forecast.forecast import forecast
 from recommender.frames import ClusterSample, UsageSample
 from recommender.settings import BurstSettings, ForecastSettings
 from tests.builders import NOON
-from tests.recommender.burst.home import FITS, LONDON, places, pods
+from tests.recommender.burst.home import FITS, LONDON, places, pod, pods
 from tests.recommender.burst.units_of import unit
 from tests.recommender.observe.usage_rows import SAMPLE
 from tests.recommender.world import policy, prices, standard_offers, workloads
@@ -102,6 +102,14 @@ def test_a_cluster_with_room_has_no_burst() -> None:
     assert plan.overflow.is_empty()
     assert not plan.triggers["is_needed"].any()
     assert plan.capacity.filter(resource="vcpu")["admissible"].item() == 60
+
+
+def test_a_pod_larger_than_any_owned_node_is_named_and_makes_no_burst() -> None:
+    rows = [*pods(2), pod("huge", vcpu_request_mean=40.0)]
+    used = [one for row in rows[:2] for one in samples(row, list(range(1, HOURS)))]
+    plan = planned(rows, [*used, *samples(rows[2], list(range(1, HOURS)), pool="")])
+    assert plan.waiting.select("workload", "reason").rows() == [("huge", "too-large-for-home")]
+    assert not plan.triggers["is_needed"].any()
 
 
 def test_an_owned_cluster_that_was_not_observed_is_not_taken_for_idle() -> None:

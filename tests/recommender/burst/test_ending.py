@@ -98,6 +98,11 @@ def test_it_stays_while_anything_waits_at_home() -> None:
     assert "3 replicas still find no room" in row["why"]
 
 
+def test_what_could_never_run_at_home_does_not_keep_it_away() -> None:
+    (row,) = judged(burst(), mix=[*IDLE, unit("never", gpus=9)], seen=[12] * 3)
+    assert row["is_due"]
+
+
 def test_two_bursts_do_not_go_home_into_the_same_room_and_the_dearer_goes_first() -> None:
     mix = [unit(f"w{n}", gpus=4) for n in range(5)]
     rows = judged(burst("cheap", gbp_per_hour=1.0), burst("dear", gbp_per_hour=9.0), mix=mix, seen=[20] * 3)

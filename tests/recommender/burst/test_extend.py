@@ -41,7 +41,7 @@ def rows(excess: list[float], fleet: tuple[dict[str, Any], ...] = FLEET, offers:
         Demand.validate(pl.DataFrame(seen)),
         cluster="onprem-lon",
         shapes=shapes(found, "onprem-lon", overhead=(0.0, 0.0)),
-        admitted=Admitted((), {("vcpu", "amd64"): 60.0}),
+        admitted=Admitted((), (), {("vcpu", "amd64"): 60.0}),
         fleet=found,
         settings=BurstSettings(extend_above_ratio=0.25),
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 from prometheus_client.parser import text_string_to_metric_families
 
 from recommender.ledger.measurement import Savings
-from recommender.serve.catalogue import ADVICE, HEALTH, Kind
+from recommender.serve.catalogue import ADVICE, AHEAD, HEALTH, Kind
 from recommender.serve.reference import page
 from tests.builders import NOON
 from tests.recommender.serve.conftest import Served
@@ -88,12 +88,12 @@ def test_openmetrics_is_spoken_when_asked_for(with_plan: Served) -> None:
 
 def test_every_metric_of_the_catalogue_is_exposed(with_plan: Served) -> None:
     body = with_plan.client.get("/metrics").text
-    missing = [one.name for one in (*ADVICE, *HEALTH) if f"# HELP {one.name} " not in body]
+    missing = [one.name for one in (*ADVICE, *AHEAD, *HEALTH) if f"# HELP {one.name} " not in body]
     assert missing == []
 
 
 def test_names_follow_prometheus_naming_practice() -> None:
-    for one in (*ADVICE, *HEALTH):
+    for one in (*ADVICE, *AHEAD, *HEALTH):
         assert one.name.startswith("tuppence_")
         assert one.name.endswith(one.unit)
         assert one.name.endswith("_total") == (one.kind is Kind.COUNTER)
