@@ -16,7 +16,7 @@ import dataframely as dy
 import polars as pl
 
 from recommender.burst.admissible import Admitted, Shape, admit, nominal
-from recommender.burst.ending import returns
+from recommender.burst.ending import AtHome, returns
 from recommender.burst.extend import extensions
 from recommender.burst.frames import (
     ActiveBurst,
@@ -127,30 +127,7 @@ def burst(seen: Observation, places: Places, *, policy: Policy, settings: BurstS
     triggered = triggers(capacity, seen.demand, seen.forecasts, settings, at=at)
     found = _Found()
     for home in homes:
-        short = triggered.filter(pl.col("cluster") == home.cluster, pl.col("is_needed"))
-        question = Question(home.cluster, home.mix, growth(short, home.mix), home.shapes, places, policy, settings)
-        if short.height:
-            _add_overflow(found, question, choose_overflow(question), seen.workloads)
-        else:
-            found.waiting += waiting_rows(question, {one.id: TOO_LARGE for one in home.admitted.never})
-        demand = seen.demand.filter(pl.col("cluster") == home.cluster)
-        found.returns += returns(
-            ActiveBurst.validate(seen.active.filter(pl.col("cluster") == home.cluster)),
-            mix=home.mix,
-            shapes=home.shapes,
-            admitted=home.admitted,
-            demand=demand,
-            settings=settings,
-            at=at,
-        )
-        found.extensions += extensions(
-            demand,
-            cluster=home.cluster,
-            shapes=home.shapes,
-            admitted=home.admitted,
-            fleet=places.fleet,
-            settings=settings,
-        )
+        _judge(found, home, seen, places, triggered, policy=policy, settings=settings, at=at)
     return BurstPlan(
         at=at,
         capacity=capacity,
@@ -162,6 +139,38 @@ def burst(seen: Observation, places: Places, *, policy: Policy, settings: BurstS
         extensions=Extension.validate(_frame(found.extensions, Extension)),
         unknown=CapacityUnknown.validate(_frame(unknown, CapacityUnknown)),
         lower_bound_gbp_per_hour=found.bounds,
+    )
+
+
+def _judge(
+    found: _Found,
+    home: _Home,
+    seen: Observation,
+    places: Places,
+    triggered: pl.DataFrame,
+    *,
+    policy: Policy,
+    settings: BurstSettings,
+    at: datetime,
+) -> None:
+    """Judges one cluster: what leaves, what comes home, what to buy."""
+    short = triggered.filter(pl.col("cluster") == home.cluster, pl.col("is_needed"))
+    question = Question(home.cluster, home.mix, growth(short, home.mix), home.shapes, places, policy, settings)
+    if short.height:
+        _add_overflow(found, question, choose_overflow(question), seen.workloads)
+    else:
+        found.waiting += waiting_rows(question, {one.id: TOO_LARGE for one in home.admitted.never})
+    demand = seen.demand.filter(pl.col("cluster") == home.cluster)
+    active = ActiveBurst.validate(seen.active.filter(pl.col("cluster") == home.cluster))
+    now = AtHome(home.mix, home.shapes, home.admitted, demand)
+    found.returns += returns(active, now, settings, at=at)
+    found.extensions += extensions(
+        demand,
+        cluster=home.cluster,
+        shapes=home.shapes,
+        admitted=home.admitted,
+        fleet=places.fleet,
+        settings=settings,
     )
 
 

@@ -7,6 +7,7 @@ before. Bursts go home dearest first, each with what those before it leave.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -21,55 +22,57 @@ from recommender.forecast.frames import SERIES_KEY, UNKNOWN_CLASS
 from recommender.settings import BurstSettings
 
 Row = dict[str, Any]
+Amounts = dict[tuple[str, str], float]
 
 
-def returns(
-    active: dy.DataFrame[ActiveBurst],
-    *,
-    mix: Sequence[Unit],
-    shapes: Sequence[Shape],
-    admitted: Admitted,
-    demand: pl.DataFrame,
-    settings: BurstSettings,
-    at: datetime,
-) -> list[Row]:
+@dataclass(frozen=True, slots=True)
+class AtHome:
+    """One cluster as it was seen.
+
+    Args:
+        mix: what runs and waits.
+        shapes: its owned nodes.
+        admitted: what they admit.
+        demand: Demand of the cluster.
+    """
+
+    mix: Sequence[Unit]
+    shapes: Sequence[Shape]
+    admitted: Admitted
+    demand: pl.DataFrame
+
+
+def returns(active: dy.DataFrame[ActiveBurst], home: AtHome, settings: BurstSettings, *, at: datetime) -> list[Row]:
     """This will say of each burst of one cluster whether it goes home now.
 
     Args:
         active: bursts of the cluster.
-        mix: what runs and waits at home.
-        shapes: its owned nodes.
-        admitted: what they admit.
-        demand: Demand of the cluster.
+        home: the cluster.
         settings: evaluations in a row with room, and the least time that a burst stays.
         at: the evaluation time (UTC).
 
     Returns:
         Rows of Return.
     """
-    nodes = FreeNodes(shapes)
-    full = [one for one in in_order(mix, shapes) if not nodes.place(one) and one not in admitted.never]
-    last = _last_demand(demand, settings.idle_evaluations)
-    taken: dict[tuple[str, str], float] = {}
+    nodes = FreeNodes(home.shapes)
+    full = [one for one in in_order(home.mix, home.shapes) if not nodes.place(one) and one not in home.admitted.never]
+    last = _last_demand(home.demand, settings.idle_evaluations)
+    taken: Amounts = {}
     rows = []
     for burst in active.sort(["gbp_per_hour", *ActiveBurst.primary_key()], descending=[True] + [False] * 5).to_dicts():
         units = _units(burst)
-        why = _too_early(burst, settings, at) or (_waits(full) if full else None)
-        why = why or _no_room_before(units, last, admitted, taken, settings)
-        if why is None and not _fit(nodes, units):
-            why = "it does not fit on the owned nodes, gang by gang"
-        if why is None:
-            for unit in units:
-                for key, amount in unit.amounts().items():
-                    taken[key] = taken.get(key, 0.0) + amount
-        rows.append(
-            {
-                **{name: burst[name] for name in ActiveBurst.primary_key()},
-                "is_due": why is None,
-                "saves_gbp_per_hour": burst["gbp_per_hour"],
-                "why": why or f"room for it was seen in the last {settings.idle_evaluations} evaluations",
-            }
+        why = (
+            _too_early(burst, settings, at)
+            or _waits(full)
+            or _no_room_before(units, last, home.admitted, taken, settings)
+            or _no_room_now(nodes, units)
         )
+        if why is None:
+            taken = _added(taken, units)
+        seen = f"room for it was seen in the last {settings.idle_evaluations} evaluations"
+        key = {name: burst[name] for name in ActiveBurst.primary_key()}
+        saves = burst["gbp_per_hour"]
+        rows.append({**key, "is_due": why is None, "saves_gbp_per_hour": saves, "why": why or seen})
     return rows
 
 
@@ -97,8 +100,8 @@ def _too_early(burst: Row, settings: BurstSettings, at: datetime) -> str | None:
     return f"its minimum runtime of {minutes:g} minutes ends at {ends:%Y-%m-%d %H:%M} UTC" if ends > at else None
 
 
-def _waits(full: list[Unit]) -> str:
-    return f"{sum(one.replicas for one in full)} replicas still find no room at home"
+def _waits(full: list[Unit]) -> str | None:
+    return f"{sum(one.replicas for one in full)} replicas still find no room at home" if full else None
 
 
 def _last_demand(demand: pl.DataFrame, evaluations: int) -> dict[tuple[str, str], list[float]]:
@@ -110,15 +113,11 @@ def _no_room_before(
     units: list[Unit],
     last: dict[tuple[str, str], list[float]],
     admitted: Admitted,
-    taken: dict[tuple[str, str], float],
+    taken: Amounts,
     settings: BurstSettings,
 ) -> str | None:
     """The resource of which the last evaluations did not all leave enough, as a sentence."""
-    needs: dict[tuple[str, str], float] = {}
-    for unit in units:
-        for key, amount in unit.amounts().items():
-            needs[key] = needs.get(key, 0.0) + amount
-    for key, need in sorted(needs.items()):
+    for key, need in sorted(_added({}, units).items()):
         seen = last.get(key, [])
         room = admitted.amounts.get(key)
         if len(seen) < settings.idle_evaluations and key in last:
@@ -128,10 +127,18 @@ def _no_room_before(
     return None
 
 
-def _fit(nodes: FreeNodes, units: list[Unit]) -> bool:
+def _added(amounts: Amounts, units: list[Unit]) -> Amounts:
+    found = dict(amounts)
+    for unit in units:
+        for key, amount in unit.amounts().items():
+            found[key] = found.get(key, 0.0) + amount
+    return found
+
+
+def _no_room_now(nodes: FreeNodes, units: list[Unit]) -> str | None:
     """Places all units or none."""
     before = nodes.state()
     if all(nodes.place(unit) for unit in units):
-        return True
+        return None
     nodes.restore(before)
-    return False
+    return "it does not fit on the owned nodes, gang by gang"

@@ -17,7 +17,7 @@ import polars as pl
 
 from exporters.core.units import HOURS_PER_MONTH
 from recommender.burst.admissible import Admitted, Shape
-from recommender.burst.overflow import full_price_of
+from recommender.burst.node_price import full_price_of
 from recommender.settings import BurstSettings
 
 MOST_NODES = 1_000

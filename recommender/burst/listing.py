@@ -7,7 +7,8 @@ from typing import Any
 
 import polars as pl
 
-from recommender.burst.overflow import Leaving, Question, Row, price_of
+from recommender.burst.node_price import Row, price_of
+from recommender.burst.overflow import Leaving, Question
 from recommender.burst.units import Key, Unit
 from recommender.frames import WORKLOAD_KEY
 

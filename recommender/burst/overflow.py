@@ -8,26 +8,24 @@ weighs against it, and keeps at home what has much data. Critical units leave on
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import polars as pl
 
 from recommender.burst.admissible import Shape
 from recommender.burst.legal import Places
+from recommender.burst.node_price import PLACE, Row, place_id, price_of
 from recommender.burst.units import Key, Unit
 from recommender.frames import WORKLOAD_KEY
 from recommender.place.packing.problem import Effort, Limit, NodeOffer, Packing, Pod
 from recommender.place.packing.solve import pack
 from recommender.settings import BurstSettings, Policy
 
-PLACE = ("to_cluster", "to_pool", "to_instance_type")
 _TERMS = ("egress_gbp_per_hour", "interruption_gbp_per_hour", "lost_work_gbp_per_hour")
 _HOME = "home"
 _DEFAULT_EFFORT = Effort()
 Surcharges = dict[Key, dict[str, float]]
-Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,33 +113,6 @@ def _chosen(question: Question) -> Leaving:
 def pod_ids(unit: Unit) -> list[str]:
     """This will return a word for each replica of a unit."""
     return [f"{unit.id}#{number:04d}" for number in range(unit.replicas)]
-
-
-def price_of(row: Row) -> float | None:
-    """This will return what one more node of a place costs in cash, £/h; None: not known.
-
-    Owned nodes elsewhere cost their energy, committed ones of known number nothing until they are used up.
-    """
-    if row["to_capacity_type"] == "owned":
-        marginal: float | None = row["to_marginal_gbp_per_hour"]
-        return marginal
-    if row["to_capacity_type"].startswith("committed") and row["to_nodes_limited"]:
-        return 0.0
-    return full_price_of(row)
-
-
-def full_price_of(row: Row) -> float:
-    """This will return parts × prices of one node, £/h; of owned nodes with purchase, hosting and staff."""
-    return float(
-        row["to_vcpus"] * row["to_gbp_per_vcpu_hour"]
-        + row["to_memory_gib"] * row["to_gbp_per_gib_hour"]
-        + row["to_gpus"] * row["to_gbp_per_gpu_hour"]
-    )
-
-
-def place_id(row: Row) -> str:
-    """This will return a word for a place."""
-    return "/".join(str(row[name]) for name in PLACE)
 
 
 def _away(question: Question) -> dict[str, Row]:

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from recommender.burst.admissible import admit
-from recommender.burst.ending import returns
+from recommender.burst.ending import AtHome, returns
 from recommender.burst.frames import ActiveBurst
 from recommender.burst.units import Unit
 from recommender.forecast.frames import Demand
@@ -49,15 +49,9 @@ def judged(*bursts: dict[str, Any], mix: list[Unit], seen: list[float]) -> list[
         }
         for back, value in enumerate(reversed(seen))
     ]
-    return returns(
-        ActiveBurst.validate(pl.DataFrame(list(bursts), schema=ActiveBurst.create_empty().schema)),
-        mix=mix,
-        shapes=[GPU_NODE],
-        admitted=admit(mix, [GPU_NODE]),
-        demand=Demand.validate(pl.DataFrame(rows, schema=Demand.create_empty().schema)),
-        settings=SETTINGS,
-        at=NOON,
-    )
+    active = ActiveBurst.validate(pl.DataFrame(list(bursts), schema=ActiveBurst.create_empty().schema))
+    demand = Demand.validate(pl.DataFrame(rows, schema=Demand.create_empty().schema))
+    return returns(active, AtHome(mix, [GPU_NODE], admit(mix, [GPU_NODE]), demand), SETTINGS, at=NOON)
 
 
 IDLE = [unit(f"w{n}", gpus=4) for n in range(3)]
