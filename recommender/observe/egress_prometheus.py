@@ -35,7 +35,7 @@ def read_egress(records: Records, covered_hours: pl.DataFrame) -> Egress:
 
 def _per_hour(records: Records, record: str, labels: tuple[str, ...], covered_hours: pl.DataFrame) -> pl.DataFrame:
     """GiB an hour; a series below zero cannot be and says nothing."""
-    summed = records.summed(record, labels).filter(pl.col("value") >= 0)
+    summed = records.rolled_up("sum_over_time", record, labels).filter(pl.col("value") >= 0)
     return summed.join(covered_hours, on="cluster").select(
         "cluster", *labels, gib_per_hour=pl.col("value") / pl.col("hours")
     )

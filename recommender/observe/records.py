@@ -70,11 +70,17 @@ class Records:
             labels=stored.labels.rename({self._cluster: "cluster"}), points=newest.filter(self._window.holds())
         )
 
-    def summed(self, record: str, labels: tuple[str, ...]) -> pl.DataFrame:
-        """This will return a record added up over the window by the server: cluster, the labels and value."""
+    def rolled_up(self, function: str, record: str, labels: tuple[str, ...]) -> pl.DataFrame:
+        """This will return a record reduced over the window by the server: cluster, the labels and value.
+
+        Args:
+            function: of PromQL, such as sum_over_time.
+            record: the name of the series.
+            labels: the labels that become columns; of series that differ only in others the greatest value counts.
+        """
         span = round(self._window.seconds * 1_000) - 1
         by = ", ".join((self._cluster, *labels))
-        query = Query(record, f"max by ({by}) (sum_over_time({record}[{span}ms]))")
+        query = Query(record, f"max by ({by}) ({function}({record}[{span}ms]))")
         frame = self._server.instant(query, at=self._window.end, labels=(self._cluster, *labels))
         return frame.rename({self._cluster: "cluster"})
 

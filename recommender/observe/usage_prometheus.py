@@ -115,18 +115,21 @@ def _samples(records: Records) -> tuple[pl.DataFrame, pl.DataFrame]:
     While they are put together a workload and place is a number, and with the hour one number: a week of 10,000
     workloads has millions of hours, and their names would fill the memory.
     """
-    read = {
+    hourly = {
         column: records.stored(record, (*WORKLOAD, *_place(column), *_model(column)))
-        for column, record in AMOUNT_RECORDS.items()
+        for column, record in {**AMOUNTS, **USAGES}.items()
     }
-    labels = pl.concat([one.labels for one in read.values()], how="diagonal")
+    labels = pl.concat([one.labels for one in hourly.values()], how="diagonal")
     keys = labels.with_columns(pl.col(*PLACE).fill_null("")).select(KEY).unique().sort(KEY).with_row_index("key")
-    slots = {column: _by_slot(one, keys, records) for column, one in read.items()}
+    slots = {column: _by_slot(one, keys, records) for column, one in hourly.items()}
     together = pl.concat([one.select("slot") for one in slots.values()]).unique().sort("slot")
     for column, one in slots.items():
         value = pl.col("value").mean() if column == "gpu_usage_ratio" else pl.col("value").sum()
         of_slot = one.filter(possible("value")).group_by("slot").agg(value.alias(column))
         together = together.join(of_slot, on="slot", how="left", maintain_order="left")
+    for column, record in PEAKS.items():
+        peaks = records.rolled_up("max_over_time", record, (*WORKLOAD, *PLACE, *_model(column)))
+        together = _with_peak(together, column, peaks.join(keys, on=KEY), records)
     samples = (
         together.join(_models(slots.values()), on="slot", how="left", maintain_order="left")
         .with_columns(_key_of_slot(records), timestamp=records.window.start + (pl.col("slot") % records.hours) * HOUR)
@@ -139,6 +142,19 @@ def _samples(records: Records) -> tuple[pl.DataFrame, pl.DataFrame]:
         .select(UsageSample.column_names())
     )
     return samples, _wrong(slots, keys, records)
+
+
+def _with_peak(together: pl.DataFrame, column: str, peaks: pl.DataFrame, records: Records) -> pl.DataFrame:
+    """The peak of the window stands at the hour with the greatest mean, for only the greatest of all hours counts."""
+    mean = column.removesuffix("_peak")
+    busiest = (
+        together.filter(pl.col(mean).is_not_null())
+        .group_by(_key_of_slot(records))
+        .agg(pl.col("slot").get(pl.col(mean).arg_max()))
+    )
+    of_key = peaks.filter(pl.col("value") >= 0).group_by("key").agg(pl.col("value").sum().alias(column))
+    of_slot = of_key.join(busiest, on="key").drop("key")
+    return together.join(of_slot, on="slot", how="left", maintain_order="left")
 
 
 def _wrong(slots: Mapping[str, pl.DataFrame], keys: pl.DataFrame, records: Records) -> pl.DataFrame:

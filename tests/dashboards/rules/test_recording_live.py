@@ -22,7 +22,9 @@ RULES = Path(__file__).parents[3] / "dashboards" / "rules" / "recording.yaml"
 
 KUBE_STATE = """
 kube_node_info{node="n1",provider_id="aws:///eu-west-2a/i-1"} 1
-kube_node_labels{node="n1",label_node_kubernetes_io_instance_type="g6.2xlarge",label_karpenter_sh_nodepool="gpu-l4",label_karpenter_sh_capacity_type="on-demand",label_nvidia_com_gpu_product="NVIDIA-L4"} 1
+kube_node_labels{node="n1",label_node_kubernetes_io_instance_type="g6.2xlarge",label_karpenter_sh_nodepool="gpu-l4",label_karpenter_sh_capacity_type="on-demand",label_nvidia_com_gpu_product="NVIDIA-L4",label_topology_kubernetes_io_zone="eu-west-2a"} 1
+kube_node_status_allocatable{node="n1",resource="cpu",unit="core"} 7.9
+kube_node_status_allocatable{node="n1",resource="nvidia_com_gpu",unit="integer"} 1
 kube_replicaset_owner{namespace="ml",replicaset="tagger-7d",owner_kind="Deployment",owner_name="tagger",owner_is_controller="true"} 1
 kube_pod_owner{namespace="ml",pod="tagger-7d-a",uid="1",owner_kind="ReplicaSet",owner_name="tagger-7d",owner_is_controller="true"} 1
 kube_pod_owner{namespace="ml",pod="tagger-7d-b",uid="2",owner_kind="ReplicaSet",owner_name="tagger-7d",owner_is_controller="true"} 1
@@ -90,6 +92,7 @@ def server() -> Iterator[PrometheusServer]:
                 "tuppence:workload_gpu_usage_ratio:mean1h and tuppence:workload_gpu_usage_ratio:mean1h > 0"
             )
             running.wait_for("tuppence:workload_priority:info")
+            running.wait_for("tuppence:pool_gpu_allocatable:mean1h")
             running.wait_for("tuppence:cluster_coverage_ratio:1h == 1")
             yield running
 
@@ -120,6 +123,18 @@ def test_pods_become_a_workload_with_its_place_its_gpu_and_what_its_labels_say(s
     assert row["gpu_request_mean"] / row["replicas_mean"] == pytest.approx(1)
     assert row["vcpu_request_mean"] / row["replicas_mean"] == pytest.approx(6)
     assert row["gpu_usage_ratio_mean"] == pytest.approx(0.75)
+
+
+def test_nodes_become_a_pool_with_what_they_allow_pods(server: PrometheusServer):
+    window = Window.ending(datetime.now(UTC) + timedelta(seconds=1), hours=1)
+    pools = read_usage(PrometheusSettings(url=server.url), window).pools
+    assert pools is not None
+    row = pools.row(0, named=True)
+    assert (row["pool"], row["capacity_type"], row["gpu_model"]) == ("gpu-l4", "on-demand", "L4")
+    assert (row["provider"], row["region"], row["zone"]) == ("aws", "", "eu-west-2a")
+    assert row["vcpus_per_node"] == pytest.approx(7.9)
+    assert row["gpus_per_node"] == pytest.approx(1)
+    assert row["nodes_peak"] == 1
 
 
 def test_no_rule_fails(server: PrometheusServer):

@@ -18,8 +18,8 @@ from exporters.core.errors import IntegrityError, SettingsError
 from recommender.demo.usage import week_of_usage
 from recommender.observe import usage_file
 from recommender.observe.coverage import Window
-from recommender.observe.egress_prometheus import EGRESS_RECORDS
-from recommender.observe.usage_prometheus import COVERAGE, RECORDS, read_usage
+from recommender.observe.fleet_prometheus import FLEET_RECORDS
+from recommender.observe.usage_prometheus import AMOUNTS, COVERAGE, PEAKS, RECORDS, USAGES, read_usage
 from recommender.observe.workloads import observe
 from recommender.settings import ClusterSettings, Policy, PrometheusSettings, RecommenderSettings
 from tests.fakes.prometheus import Answer, fake_prometheus
@@ -134,8 +134,10 @@ def test_the_number_of_queries_does_not_grow_with_the_workloads(workloads: int):
         {"cluster": "c1", "namespace": "n", "workload_kind": "Job", "workload": f"w{n}"} for n in range(workloads)
     ]
     with fake_prometheus() as fake:
-        stored = len(RECORDS) - 1 - len(EGRESS_RECORDS)
-        fake.answers = [counted(), matrix({"cluster": "c1"}), *[matrix(*labels)] * stored, counted()]
+        amounts = [matrix(*labels)] * (len(AMOUNTS) + len(USAGES))
+        of_labels_and_nodes = [matrix(*labels)] * (4 + len(FLEET_RECORDS))
+        peaks = [counted()] * len(PEAKS)
+        fake.answers = [counted(), matrix({"cluster": "c1"}), *amounts, *peaks, *of_labels_and_nodes, counted()]
         read = read_usage(PrometheusSettings(url=fake.url), WINDOW)
     assert read.samples.height == workloads
     assert len(fake.asked) == 1 + len(RECORDS)
