@@ -7,6 +7,7 @@ A pure function of frames, policy and time: no clock, no network, no disk; the s
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -34,7 +35,7 @@ from recommender.frames import (
 from recommender.guard.cap import moves_left, within_cap
 from recommender.guard.decided import DECISIONS, with_decisions
 from recommender.guard.steady import BALANCE, with_balance, with_history, with_saving, worth_rules
-from recommender.place.candidates import at_current, candidates, current_places, places
+from recommender.place.candidates import at_current, candidates, current_places, places, some_candidates
 from recommender.place.capacity import free_in_pools, free_in_quotas, limit_facts, uses, with_capacity
 from recommender.place.choose import choose
 from recommender.place.constraints import BINDING, CONSTRAINTS
@@ -44,8 +45,12 @@ from recommender.place.latency import distances
 from recommender.place.located import locate, observed_clusters
 from recommender.place.rule import judge
 from recommender.place.shared_quotas import free_in_shared
+from recommender.place.shortlist import shortlist
 from recommender.place.unguarded import unguarded
 from recommender.settings import Policy
+
+_MOST_PAIRS = 3_000_000
+"""Of workloads times places that are all looked at; beyond, only those that a plan can use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +195,6 @@ def _judged(
     holds: dy.DataFrame[Hold],
 ) -> pl.DataFrame:
     """Every workload that can be advised beside every place: cost, refusals by constraints, refusals by guards."""
-    policy = question.policy
     sure = here.workloads.filter(pl.col("reason").is_null() & ~pl.col("is_system"))
     now = sure.select(
         "w",
@@ -201,26 +205,40 @@ def _judged(
         must_move=pl.col("breaks").list.len() > 0,
     )
     bare = sure.select(_workload_columns(sure))
+    price = _pricing(here, question, limits, bare)
+    if bare.height * here.fleet.height <= _MOST_PAIRS:
+        pairs = candidates(bare, here.fleet)
+    else:
+        pairs = some_candidates(bare, here.fleet, shortlist(bare, here.fleet, price))
+    limited = price(pairs).join(now, on="w", how="left", maintain_order="left")
+    legal = judge(with_history(with_saving(limited), moves, at=question.at), CONSTRAINTS, into="refused")
+    return _guarded(with_decisions(legal, holds), question)
+
+
+def _pricing(
+    here: _Here, question: Question, limits: _Limits, bare: pl.DataFrame
+) -> Callable[[pl.DataFrame], pl.DataFrame]:
+    """What adds to pairs their cost, and the room that is left for them."""
+    policy = question.policy
     regions = here.fleet.select(provider="to_provider", region="to_region")
     moving_state = bare.filter(pl.col("state_gib") > 0).select("w", "state_gib")
     state = state_cost(moving_state, here.flows, here.sites, regions, question.prices.egress)
-    there = priced(candidates(bare, here.fleet), egress_cost(here.lines), policy, here.distances)
-    costs = with_move(there, state, policy)
+    egress = egress_cost(here.lines)
+    in_pools = free_in_pools(here.fleet, here.workloads)
+    in_quotas = free_in_quotas(limits.clusters, here.workloads)
+    shared = free_in_shared(limits.regions, limits.namespaces, here.workloads)
     observed = observed_clusters(
         question.workloads,
         question.pools,
         not_seen=question.clusters_not_seen,
         min_coverage_ratio=question.min_coverage_ratio,
     )
-    limited = with_capacity(
-        costs,
-        free_in_pools(here.fleet, here.workloads),
-        free_in_quotas(limits.clusters, here.workloads),
-        observed,
-        free_in_shared(limits.regions, limits.namespaces, here.workloads),
-    ).join(now, on="w", how="left", maintain_order="left")
-    legal = judge(with_history(with_saving(limited), moves, at=question.at), CONSTRAINTS, into="refused")
-    return _guarded(with_decisions(legal, holds), question)
+
+    def price(pairs: pl.DataFrame) -> pl.DataFrame:
+        costs = with_move(priced(pairs, egress, policy, here.distances), state, policy)
+        return with_capacity(costs, in_pools, in_quotas, observed, shared)
+
+    return price
 
 
 def _guarded(legal: pl.DataFrame, question: Question) -> pl.DataFrame:

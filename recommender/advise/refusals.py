@@ -99,7 +99,7 @@ def _by_guards(planned: pl.DataFrame, moving: pl.DataFrame, steady: Steady) -> I
         .with_columns(rule=pl.col("refused").list.first())
     )
     texts = {
-        _WEEKLY_CAP: f"{steady.max_moves_per_week} moves a week are advised at most, and others save more",
+        _WEEKLY_CAP: f"{steady.max_moves_per_week} moves a week are advised at most; others disturb less a pound saved",
         _TAKEN: "the room there goes to workloads that save more by it",
     }
     explained = reasons(best, (*DECISIONS, *worth_rules(steady), BALANCE), rule="rule").with_columns(

@@ -17,14 +17,15 @@ def moves_left(moves: dy.DataFrame[Move], *, at: datetime, max_moves_per_week: i
 
 
 def within_cap(chosen: pl.DataFrame, *, left: int) -> pl.DataFrame:
-    """This will mark the moves that the cap lets through, those that save most first.
+    """This will mark the moves that the cap lets through, those that disturb least for what they save first.
 
     Args:
-        chosen: w, must_move, saving_gbp_per_hour; a move owed to a rule is not held back and takes no room.
+        chosen: w, must_move, saving_gbp_per_hour, disruption; a move owed to a rule is not held back and takes no room.
         left: from moves_left.
 
     Returns:
         The rows with `within_cap`.
     """
-    order = pl.struct(pl.col("must_move"), -pl.col("saving_gbp_per_hour"), pl.col("w")).rank("ordinal")
+    disturbs = pl.col("disruption") / pl.col("saving_gbp_per_hour")
+    order = pl.struct(pl.col("must_move"), disturbs, -pl.col("saving_gbp_per_hour"), pl.col("w")).rank("ordinal")
     return chosen.with_columns(within_cap=pl.col("must_move") | (order <= left))

@@ -43,7 +43,9 @@ def with_saving(costs: pl.DataFrame) -> pl.DataFrame:
 
 
 def with_history(costs: pl.DataFrame, moves: dy.DataFrame[Move], *, at: datetime) -> pl.DataFrame:
-    """This will add when each workload last moved and where from: `last_moved_at`, `hours_since_move`, `undoes`.
+    """This will add when each workload last moved and where from: `last_moved_at`, `hours_since_move`.
+
+    `hours_since_left` is since it last left the place of the pair, however many moves ago; null: it never did.
 
     Args:
         costs: pairs with the workload's key under from_cluster, namespace, workload_kind, workload.
@@ -53,19 +55,25 @@ def with_history(costs: pl.DataFrame, moves: dy.DataFrame[Move], *, at: datetime
     last = (
         moves.sort(*WORKLOAD_KEY, "moved_at")
         .unique(WORKLOAD_KEY, keep="last", maintain_order=True)
-        .rename({"cluster": "from_cluster", "from_cluster": "left_cluster", "from_pool": "left_pool"})
-        .rename({"moved_at": "last_moved_at"})
+        .select(WORKLOAD_KEY, last_moved_at="moved_at")
+        .rename({"cluster": "from_cluster"})
     )
-    undoes = (pl.col("left_cluster") == pl.col("to_cluster")) & (pl.col("left_pool") == pl.col("to_pool"))
-    hours = (pl.lit(at) - pl.col("last_moved_at")).dt.total_seconds() / 3600.0
+    left = (
+        moves.rename({"cluster": "at", "from_cluster": "to_cluster", "from_pool": "to_pool"})
+        .group_by("at", *WORKLOAD_KEY[1:], "to_cluster", "to_pool")
+        .agg(left_at=pl.col("moved_at").max())
+        .rename({"at": "from_cluster"})
+    )
+    key = ["from_cluster", *WORKLOAD_KEY[1:]]
     return (
-        costs.join(last, on=["from_cluster", *WORKLOAD_KEY[1:]], how="left", maintain_order="left")
+        costs.join(last, on=key, how="left", maintain_order="left")
+        .join(left, on=[*key, "to_cluster", "to_pool"], how="left", maintain_order="left")
         .with_columns(
-            hours_since_move=hours,
-            undoes=undoes.fill_null(value=False),
+            hours_since_move=(pl.lit(at) - pl.col("last_moved_at")).dt.total_seconds() / 3600.0,
+            hours_since_left=(pl.lit(at) - pl.col("left_at")).dt.total_seconds() / 3600.0,
             minutes_seen=(pl.lit(at) - pl.col("first_seen")).dt.total_seconds() / 60.0,
         )
-        .drop("left_cluster", "left_pool")
+        .drop("left_at")
     )
 
 
@@ -134,9 +142,9 @@ def _time_rules(steady: Steady) -> tuple[Rule, ...]:
         ),
         Rule(
             id="undo",
-            says="It does not undo a move that is younger than the payback horizon.",
-            refuses=pl.col("undoes") & (hours_since < steady.payback_hours).fill_null(value=False),
-            why=pl.format("it would undo the move of {} hours ago", hours_since.round(1)),
+            says="It does not go back to a place that it left inside the payback horizon.",
+            refuses=(pl.col("hours_since_left") < steady.payback_hours).fill_null(value=False),
+            why=pl.format("it would undo the move of {} hours ago", pl.col("hours_since_left").round(1)),
         ),
     )
 

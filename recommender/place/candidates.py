@@ -93,6 +93,13 @@ def candidates(current: pl.DataFrame, fleet: pl.DataFrame) -> pl.DataFrame:
     return with_nodes_needed(current.join(fleet, how="cross", maintain_order="left_right").filter(~own))
 
 
+def some_candidates(current: pl.DataFrame, fleet: pl.DataFrame, pairs: pl.DataFrame) -> pl.DataFrame:
+    """This will return the rows of `candidates` for the pairs (w, p) given, in their order."""
+    listed = pairs.select("w", "p").join(current, on="w", how="inner", maintain_order="left")
+    joined = listed.join(fleet, on="p", how="inner", maintain_order="left")
+    return with_nodes_needed(joined.select(*current.columns, *fleet.columns))
+
+
 def at_current(current: pl.DataFrame) -> pl.DataFrame:
     """This will pair every workload with the place it is at, so that the same rules judge it there."""
     names = [name.removeprefix("from_") for name in current.columns if name.startswith("from_")]

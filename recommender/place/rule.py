@@ -41,8 +41,24 @@ def judge(pairs: pl.DataFrame, rules: Sequence[Rule], *, into: str) -> pl.DataFr
         rules: the rules, most telling first.
         into: the name of the new column, a list of text; empty where nothing refuses.
     """
-    flags = [pl.when(rule.refuses).then(pl.lit(rule.id)) for rule in rules]
-    return pairs.with_columns(pl.concat_list(flags).list.drop_nulls().alias(into))
+    # A number for the set of rules, and its names from a short table: millions of rows refuse in few different ways.
+    code = pl.sum_horizontal(
+        pl.lit(0, pl.UInt32),
+        *(pl.when(rule.refuses).then(2**bit).otherwise(0).cast(pl.UInt32) for bit, rule in enumerate(rules)),
+    )
+    coded = pairs.with_columns(__code=code.cast(pl.UInt32))
+    codes = coded["__code"].unique().to_list()
+    named = pl.DataFrame(
+        {"__code": codes, into: [[rule.id for bit, rule in enumerate(rules) if one >> bit & 1] for one in codes]},
+        schema={"__code": pl.UInt32, into: pl.List(pl.String)},
+    )
+    fresh = coded.drop(into, strict=False)
+    return fresh.join(named, on="__code", how="left", maintain_order="left").drop("__code")
+
+
+def refused_by_any(rules: Sequence[Rule]) -> pl.Expr:
+    """This will say whether any of the rules refuses a row."""
+    return pl.any_horizontal(rule.refuses for rule in rules)
 
 
 def reasons(rows: pl.DataFrame, rules: Sequence[Rule], *, rule: str) -> pl.DataFrame:

@@ -19,17 +19,25 @@ import numpy as np
 from recommender.place.coupled.options import Floats, Ints, Options
 from recommender.place.packing.highs import quiet_solver
 
-_MOST_STEPS = 160
-_CLOSE = 1e-7
+_MOST_STEPS = 300
+_CLOSE = 1e-6
+_GOOD = 0.3
+_KEPT = 12
+_PATIENCE = 2
+_SHRINKS, _GROWS = 0.7, 2.0
 _INFINITY = highspy.kHighsInf
 
 
 @dataclass(frozen=True, slots=True)
 class Dual:
-    """Prices of the limits (units of gain for the whole of a limit), and L there, a bound on what can be gained."""
+    """Prices of the limits (units of gain for the whole of a limit), and L there, a bound on what can be gained.
+
+    `tried` are prices that were looked at on the way, the latest last.
+    """
 
     prices: Floats
     bound: float
+    tried: tuple[Floats, ...]
 
 
 def evaluate(options: Options, prices: Floats) -> tuple[float, Floats]:
@@ -54,10 +62,11 @@ def solve_dual(options: Options, *, close: float = _CLOSE, most_steps: int = _MO
     at = np.zeros(len(options.limits))
     value, slope = evaluate(options, at)
     if (slope >= 0).all():
-        return Dual(at, value)
+        return Dual(at, value, (at,))
     planes = _Planes(len(at))
     planes.add(value, slope, at)
-    box = _first_box(options)
+    box, misses = _first_box(options), 0
+    tried = [at]
     for _ in range(most_steps - 1):
         aim, promised = planes.lowest(np.maximum(at - box, 0.0), at + box)
         inside = (np.abs(aim - at) < box * (1 - 1e-9)) | ((aim <= 0) & (at <= box))
@@ -68,13 +77,16 @@ def solve_dual(options: Options, *, close: float = _CLOSE, most_steps: int = _MO
             continue
         there, slope = evaluate(options, aim)
         planes.add(there, slope, aim)
+        tried.append(aim)
         if there < value:
-            grows = value - there >= 0.5 * (value - promised)
-            at, value = aim, there
-            box = np.where(grows & ~inside, box * 2.0, box)
-        else:
-            box = box * 0.6
-    return Dual(at, value)
+            good = value - there >= _GOOD * (value - promised)
+            at, value, misses = aim, there, 0
+            box = np.where(good & ~inside, box * _GROWS, box)
+            continue
+        misses += 1
+        if misses == _PATIENCE:
+            box, misses = box * _SHRINKS, 0
+    return Dual(at, value, (*tried[-_KEPT:], at))
 
 
 class _Planes:

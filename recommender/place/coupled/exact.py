@@ -17,12 +17,12 @@ from recommender.place.coupled.options import STAYS, TOLERANCE, Flags, Floats, I
 from recommender.place.coupled.rounded import gained
 from recommender.place.packing.highs import quiet_solver
 
-MOST_BINARIES = 1_000
+MOST_BINARIES = 600
 SMALL = 300
 """Up to so many binaries the search goes on to the best; above, until one in ten thousand."""
 _ROUNDING = 1e-9
 _NEAR = 1e-4
-_MOST_NODES = {True: 500, False: 150}
+_MOST_NODES = {True: 500, False: 30}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Improved:
 
 
 def improved(options: Options, picked: Ints, dual: Dual) -> Improved:
-    """This will search the options that a better assignment may hold; where they are too many, the closest of them.
+    """This will search the options that a better assignment may hold, unless they are too many.
 
     Args:
         options: the question.
@@ -52,21 +52,13 @@ def improved(options: Options, picked: Ints, dual: Dual) -> Improved:
     can_be = behind <= gap + _ROUNDING
     possible = np.bincount(options.of[can_be], minlength=len(options.w)) + falls_back
     can_be &= possible[options.of] > 1
-    all_of_them = int(can_be.sum()) <= MOST_BINARIES
-    if not all_of_them and gap <= _NEAR * abs(value):
-        return Improved(picked, dual.bound)
-    if not all_of_them:
-        near = np.flatnonzero(can_be)
-        can_be[near[np.argsort(behind[near], kind="stable")[MOST_BINARIES:]]] = False
-        falls_back = np.isfinite(options.fallback)
-    if not can_be.any():
+    if not 0 < int(can_be.sum()) <= MOST_BINARIES:
         return Improved(picked, dual.bound)
     small = int(can_be.sum()) <= SMALL
     found, most = _search(options, picked, (can_be, falls_back), near=0.0 if small else _NEAR * abs(value))
     if found is None or gained(options, found) <= value:
         found = picked
-    bound = max(min(dual.bound, most), gained(options, found)) if all_of_them else dual.bound
-    return Improved(found, bound)
+    return Improved(found, max(min(dual.bound, most), gained(options, found)))
 
 
 def _search(options: Options, picked: Ints, possible: tuple[Flags, Flags], *, near: float) -> tuple[Ints | None, float]:

@@ -48,11 +48,11 @@ def gained(options: Options, picked: Ints) -> float:
 
 def _in_order(options: Options, values: Floats, *, open_: np.ndarray) -> tuple[Ints, Ints]:
     """Workloads that want an option at the prices, greatest regret first; and the option each wants most."""
-    by_value = np.lexsort((-values, options.of))
-    wish = by_value[options.first]
-    has_second = np.diff(np.append(options.first, len(values))) > 1
-    second = np.full(len(wish), -np.inf)
-    second[has_second] = values[by_value[options.first[has_second] + 1]]
+    at_best = np.flatnonzero(values == options.best(values)[options.of])
+    wish = at_best[np.flatnonzero(np.diff(options.of[at_best], prepend=-1))]
+    others = values.copy()
+    others[wish] = -np.inf
+    second = options.best(others)
     regret = values[wish] - np.maximum(second, options.fallback)
     needs_room = ~np.isfinite(options.fallback)
     order = np.lexsort((np.arange(len(wish)), -regret, ~needs_room))

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from recommender.place.coupled.dual import solve_dual
+from recommender.place.coupled.dual import Dual, solve_dual
 from recommender.place.coupled.exact import improved
 from recommender.place.coupled.options import STAYS, Floats, Ints, Options
-from recommender.place.coupled.rounded import rounded
+from recommender.place.coupled.rounded import gained, rounded
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +61,15 @@ def _forced(options: Options, forced: np.ndarray) -> tuple[Ints, Ints]:
 
 def _solved(options: Options, *, first: Ints | None, left: Ints) -> Solved:
     dual = solve_dual(options)
-    picked = rounded(options, dual.prices)
+    picked = _best_rounded(options, dual, None)
     if picked is None:
-        picked = rounded(options, dual.prices, first=first)
+        picked = _best_rounded(options, dual, first)
     assert picked is not None
     better = improved(options, picked, dual)
     return Solved(better.picked, left, better.bound * options.scale, dual.prices * options.scale)
+
+
+def _best_rounded(options: Options, dual: Dual, first: Ints | None) -> Ints | None:
+    """The best of the assignments read off the prices tried, the earliest of several as good."""
+    found = [one for prices in dual.tried if (one := rounded(options, prices, first=first)) is not None]
+    return max(found, key=lambda one: gained(options, one), default=None)

@@ -30,8 +30,8 @@ def test_without_limits_everybody_takes_the_best_place() -> None:
 
 
 def test_a_scarce_place_goes_to_the_greater_gain_per_share_and_the_other_takes_its_second_best() -> None:
-    wanted = gains((0, METAL, 4.0, False), (0, ROOMY, 1.0, False), (1, METAL, 3.0, False))
-    # Workload 0 gains 3 more than elsewhere for 8 of 10; workload 1 gains 3 for 4 of 10.
+    wanted = gains((0, METAL, 4.0, False), (0, ROOMY, 1.0, False), (1, METAL, 3.5, False))
+    # Workload 0 gains 3 more than elsewhere for 8 of 10; workload 1 gains 3.50 for 4 of 10.
     taken = uses((0, METAL, "metal vcpus", 8.0, 10.0), (1, METAL, "metal vcpus", 4.0, 10.0))
     assert choose(wanted, taken).assignment.rows() == [(0, ROOMY), (1, METAL)]
 

@@ -1,0 +1,113 @@
+"""The few places of each workload that a plan can use, out of many workloads times many places.
+
+Priced and judged a slice of workloads at a time, so that memory does not grow with the pairs. All places with a limit
+are kept, and of those without one the cheapest: nobody else is in the way there, so that a dearer one is in no best
+plan, and a bound over the pairs kept is a bound over all. A few more are kept for what guards and people hold back, and
+a cheap refused one for the explanation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import polars as pl
+
+from recommender.place.candidates import with_nodes_needed
+from recommender.place.constraints import CONSTRAINTS
+from recommender.place.rule import refused_by_any
+
+KEPT_WITHOUT_LIMIT = 3
+_PAIRS_A_SLICE = 400_000
+_REFUSED_LOOKED_AT = 2
+_FEW_VALUES = (pl.String, pl.Boolean, pl.List(pl.String))
+_READ = frozenset(
+    {
+        *("w", "p", "namespace", "from_cluster", "from_pool", "goal", "state_gib"),
+        *("replicas_mean", "replicas_peak", "replica_vcpus", "replica_memory_gib", "replica_gpus"),
+        *(f"{name}_request_{what}" for name in ("vcpu", "memory_gib", "gpu") for what in ("mean", "peak")),
+        *("gang_size", "checkpoint_minutes", "to_cluster", "to_pool", "to_provider", "to_region", "to_capacity_type"),
+        *("to_vcpus", "to_memory_gib", "to_gpus", "to_allocatable_vcpus", "to_allocatable_memory_gib"),
+        *("to_gbp_per_vcpu_hour", "to_gbp_per_gib_hour", "to_gbp_per_gpu_hour", "to_marginal_gbp_per_hour"),
+        "to_nodes_limited",
+    }
+)
+"""What pricing reads; what the constraints read is added."""
+_KEPT = ("w", "p", "limited", "refused")
+
+
+def shortlist(
+    current: pl.DataFrame,
+    fleet: pl.DataFrame,
+    price: Callable[[pl.DataFrame], pl.DataFrame],
+    *,
+    and_columns: tuple[str, ...] = (),
+) -> pl.DataFrame:
+    """This will return the pairs worth looking at.
+
+    Args:
+        current: workloads to advise on, from place.candidates.
+        fleet: from place.candidates.
+        price: adds to pairs what they cost (`ranking_gbp_per_hour`) and which room they take (`to_has_quota`).
+        and_columns: further columns of the priced pairs to return.
+
+    Returns:
+        w, p, `limited` (it takes room that others want) and `refused` (by a constraint), in the order of (w, p).
+    """
+    needed = _READ | {name for rule in CONSTRAINTS for name in rule.refuses.meta.root_names()}
+    workloads = current.select(name for name in current.columns if name in needed)
+    there = fleet.select(name for name in fleet.columns if name in needed)
+    kinds, places_of_kind = _by_kind(workloads, there)
+    numbered = workloads.with_columns(kinds)
+    rows = max(1, _PAIRS_A_SLICE * max(1, kinds.n_unique()) // max(1, places_of_kind.height))
+    parts = numbered.iter_slices(rows) if numbered.height else [numbered]
+    kept = (
+        _kept(part.join(places_of_kind, on="kind").drop("kind").join(there, on="p"), price, [*_KEPT, *and_columns])
+        for part in parts
+    )
+    return pl.concat(kept).sort("w", "p")
+
+
+def _by_kind(workloads: pl.DataFrame, fleet: pl.DataFrame) -> tuple[pl.Series, pl.DataFrame]:
+    """Judge what does not depend on a workload's size once for all workloads that are alike in the rest.
+
+    Returns:
+        The kind of each workload; kind and p of the places that are worth pricing: those that no such rule refuses, and
+        the two refused ones with the cheapest vCPU, for the explanation.
+    """
+    words = {name for name, kind in workloads.schema.items() if kind in _FEW_VALUES}
+    known = words | set(fleet.columns)
+    rules = [rule for rule in CONSTRAINTS if known.issuperset(rule.refuses.meta.root_names())]
+    read = sorted(words & {name for rule in rules for name in rule.refuses.meta.root_names()})
+    as_text = [
+        pl.col(name).list.join(",") if workloads.schema[name] == pl.List(pl.String) else pl.col(name).cast(pl.String)
+        for name in read
+    ]
+    alike = pl.concat_str([text.fill_null("\0") for text in as_text], separator="\1").rank("dense")
+    numbered = workloads.select(*read, kind=alike)
+    kinds = numbered.unique("kind", keep="first").join(fleet, how="cross")
+    judged = kinds.with_columns(refused=refused_by_any(rules))
+    order = pl.struct(pl.col("to_gbp_per_vcpu_hour").fill_null(float("inf")), "p").rank("ordinal")
+    worth = ~pl.col("refused") | (order.over("kind", "refused") <= _REFUSED_LOOKED_AT)
+    return numbered["kind"], judged.filter(worth).select("kind", "p")
+
+
+def _kept(bare: pl.DataFrame, price: Callable[[pl.DataFrame], pl.DataFrame], columns: list[str]) -> pl.DataFrame:
+    own = (pl.col("from_cluster") == pl.col("to_cluster")) & (pl.col("from_pool") == pl.col("to_pool"))
+    pairs = price(with_nodes_needed(bare.filter(~own))).with_columns(
+        limited=pl.col("to_nodes_limited") | pl.col("to_has_quota"), refused=refused_by_any(CONSTRAINTS)
+    )
+    priced = pairs.select(*columns, cost="ranking_gbp_per_hour")
+    legal = priced.filter(~pl.col("refused"))
+    return pl.concat(
+        [
+            legal.filter("limited").drop("cost"),
+            _cheapest(legal.filter(~pl.col("limited")), KEPT_WITHOUT_LIMIT),
+            _cheapest(priced.filter("refused"), 1),
+        ]
+    )
+
+
+def _cheapest(pairs: pl.DataFrame, count: int) -> pl.DataFrame:
+    """The cheapest of each workload, the lower p where two cost the same; those without a price come last."""
+    order = pl.struct(pl.col("cost").fill_null(float("inf")), "p").rank("ordinal").over("w")
+    return pairs.filter(order <= count).drop("cost")
