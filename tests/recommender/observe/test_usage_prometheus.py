@@ -162,3 +162,13 @@ def test_the_latest_of_two_labels_stands():
     with holding(recorded([labelled("old", 0), labelled("old", 1), labelled("new", 2), labelled("new", 3)])) as running:
         stated = read_usage(PrometheusSettings(url=running.url), window).stated
     assert stated.select("workload", "attribute", "value").rows() == [("web", "owner", "new")]
+
+
+@pytest.mark.parametrize("value", ["NaN", "-1"])
+def test_a_coverage_that_cannot_be_is_an_error_because_everything_rests_on_it(value: str):
+    result = [{"metric": {"cluster": "c1"}, "values": [[END.timestamp(), value]]}]
+    body = json.dumps({"status": "success", "data": {"resultType": "matrix", "result": result}})
+    with fake_prometheus() as fake:
+        fake.answers = [counted(), Answer(body)]
+        with pytest.raises(IntegrityError, match=rf"record '{COVERAGE}' holds 1 values that cannot be, such as .*c1"):
+            read_usage(PrometheusSettings(url=fake.url), WINDOW)
