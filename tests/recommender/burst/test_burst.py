@@ -15,10 +15,10 @@ from recommender.forecast.forecast import forecast
 from recommender.frames import ClusterSample, UsageSample
 from recommender.settings import BurstSettings, ForecastSettings
 from tests.builders import NOON
-from tests.recommender.burst.home import FITS, LONDON, places, pod, pods
+from tests.recommender.burst.home import FITS, LONDON, leaving, left, places, pod, pods
 from tests.recommender.burst.units_of import unit
 from tests.recommender.observe.usage_rows import SAMPLE
-from tests.recommender.world import policy, prices, standard_offers, workloads
+from tests.recommender.world import GENERAL, METAL, policy, pools, prices, standard_offers, workloads
 
 HOURS = 72
 SETTINGS = ForecastSettings(time_zone="UTC", embargo_seconds=0)
@@ -152,3 +152,22 @@ def test_growth_is_copies_of_the_commonest_unit_and_nothing_is_asked_for_twice()
     # Three GPUs more are three copies of a, which bring 15 of the 18 vCPUs; a fourth brings the rest.
     assert [one.vcpus for one in found] == [5, 5, 5, 5]
     assert sum(one.gpus for one in found) == 4
+
+
+def test_a_fleet_of_one_full_cluster_has_nowhere_to_send_anything_and_says_what_waits() -> None:
+    found = leaving(pods(FITS + 1), pools=pools(METAL), waiting=("w03",))
+    assert left(found) == {}
+    assert list(found.waiting().values()) == ["limits-used-up"]
+
+
+def test_nothing_observed_at_all_is_nothing_advised() -> None:
+    plan = planned([], [])
+    assert plan.unknown["cluster"].to_list() == ["onprem-lon"]
+    assert plan.triggers.is_empty()
+    assert plan.overflow.is_empty()
+
+
+def test_a_fleet_without_owned_nodes_has_nothing_to_burst_from() -> None:
+    plan = planned([], [], pools=pools(GENERAL))
+    assert plan.unknown.is_empty()
+    assert plan.capacity.is_empty()
