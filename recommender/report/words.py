@@ -30,6 +30,7 @@ RULES = {
     "capacity_taken": "Room that others use better",
     "quota": "Quota",
     "interruption": "No interruptions",
+    "latency": "Distance",
     "local_volume": "Local volumes",
     "cluster_observed": "Clusters not observed enough",
     "price_unknown": "No price",

@@ -69,7 +69,7 @@ ADVICE: tuple[Metric, ...] = (
     ),
     Metric(
         "tuppence_recommender_lower_bound_gbp_per_hour",
-        "What no plan can beat: every workload at its cheapest legal place, room ignored, in pounds an hour.",
+        "What no plan can beat: rules and room kept, guards left out, in pounds an hour.",
         unit="gbp_per_hour",
     ),
     Metric("tuppence_recommender_breaches", "Workloads that run where a hard rule does not let them."),
