@@ -128,7 +128,11 @@ def _price(model: Model, knapsack: Knapsack, solved: Solved, rows: tuple[Rows, .
 
 
 def _bound(model: Model, rows: tuple[Rows, ...], solved: Solved, worth: Floats) -> float:
-    """Farley's bound: the dual value, scaled down by how much the best node is worth more than it costs."""
+    """Farley's bound: the dual value, scaled down by how much the best node is worth more than it costs.
+
+    Only offers without a limit decide the scale. What a limited offer is still worth too much (a free node of an owned
+    pool always is) is charged to its limit's price instead, for as many units as the limit has.
+    """
     in_gangs = {row for gang in model.gangs for _, cover in gang for row in cover}
     alone = [row for row in range(len(model.demand)) if row not in in_gangs]
     value = float(solved.cover[alone] @ model.demand[alone])
@@ -138,6 +142,18 @@ def _bound(model: Model, rows: tuple[Rows, ...], solved: Solved, worth: Floats) 
         homes = [sum(float(solved.cover[row] * model.demand[row]) for row in cover) for _, cover in gang]
         value += min(penalty * members, *homes)
     value += float(sum(dual * row.bound for dual, row in zip(solved.bounds.tolist(), rows, strict=True)))
-    over = worth > model.prices
+    limits = [row for row in rows if row.at_most and row.item is None]
+    weights = np.array([row.weights for row in limits]).reshape(len(limits), len(model.offers))
+    over = (worth > model.prices) & ~(weights > 0).any(axis=0)
     scale = float(np.min(model.prices[over] / worth[over], initial=1.0))
-    return max(0.0, value * scale)
+    return max(0.0, value * scale - _charged(limits, weights, excess=np.maximum(scale * worth - model.prices, 0.0)))
+
+
+def _charged(limits: list[Rows], weights: Floats, *, excess: Floats) -> float:
+    """What limits must cost so that no offer of theirs exceeds its price; each offer is left to its first limit."""
+    charged, left = 0.0, excess.copy()
+    for row, weight in zip(limits, weights, strict=True):
+        uses = weight > 0
+        charged += float(np.max(left[uses] / weight[uses], initial=0.0)) * row.bound
+        left[uses] = 0.0
+    return charged

@@ -72,6 +72,17 @@ def test_a_limited_pool_is_used_first_and_its_shadow_price_is_what_one_more_node
     assert shadow.gbp_per_gpu_hour == pytest.approx(0.975)
 
 
+def test_free_nodes_of_an_owned_pool_do_not_spoil_the_bound() -> None:
+    """Two of four pods fit the free node; the others need one node at £1. Every pod alone on a node would be £1 too."""
+    owned = NodeOffer("owned", "home", "owned", 4, 8, 0.0)
+    cloud = NodeOffer("cloud", "away", "on-demand", 4, 8, 1.0)
+
+    plan = pack(pods(4), (owned, cloud), (Limit("pool", (("owned", 1),), 1),))
+
+    assert plan.cost_gbp_per_hour == pytest.approx(1.0)
+    assert plan.lower_bound_gbp_per_hour == pytest.approx(1.0)
+
+
 def test_a_pool_with_room_to_spare_has_no_shadow_price() -> None:
     plan = pack(pods(2, vcpus=4, gpus=1), (GPU, OWNED), (Limit("rack", (("owned", 1),), 9),))
     assert plan.shadow_prices[0].gbp_per_hour == 0.0
