@@ -57,9 +57,10 @@ format: install-dev
 serve: install
 	$(BIN)/tuppence export
 
+# The other benchmarks need a folder of prices and traces: bench/README.md.
 bench: install-dev
-	$(BIN)/python bench/exposition.py
-	$(BIN)/python bench/aws_bulk.py
+	PYTHONPATH=. $(BIN)/python bench/exposition.py
+	PYTHONPATH=. $(BIN)/python bench/aws_bulk.py
 
 lock:
 	$(BIN)/python -m pip install --quiet uv
