@@ -17,7 +17,7 @@ from recommender.advise.plan import RuleCount, WorkloadRefusal
 from recommender.advise.record import Refusal, WorkloadName
 from recommender.guard.decided import DECISIONS
 from recommender.guard.steady import BALANCE, worth_rules
-from recommender.place.constraints import CONSTRAINTS, gpu_model, price_known
+from recommender.place.constraints import CONSTRAINTS, capacity, gang, gpu_model, price_known, quota
 from recommender.place.rule import reasons
 from recommender.settings import Steady
 
@@ -25,6 +25,9 @@ _DIGITS = 9
 _LEGAL = [rule.id for rule in CONSTRAINTS if rule.has_legal_basis]
 _WEEKLY_CAP = "max_moves_per_week"
 _TAKEN = "capacity_taken"
+_ROOM = [capacity.RULE.id, gang.RULE.id, quota.RULE.id]
+SIMULATION = "simulation"
+"""The guard of advise/simulate.py."""
 
 
 def refusals(pairs: pl.DataFrame, moving: pl.DataFrame, steady: Steady) -> dict[int, tuple[WorkloadRefusal, ...]]:
@@ -56,8 +59,12 @@ def counts(pairs: pl.DataFrame) -> tuple[RuleCount, ...]:
 def _by_constraints(planned: pl.DataFrame) -> Iterable[tuple[int, WorkloadRefusal]]:
     # That a GPU machine is kept from a workload without GPUs is counted, but is no choice anybody could make otherwise.
     idle_gpus = (pl.col("gpu_request_peak") == 0) & pl.col("refused").list.contains(gpu_model.RULE.id)
-    refused = planned.filter((pl.col("refused").list.len() > 0) & ~idle_gpus).with_columns(
-        rules=pl.col("refused").list.join(" ")
+    # A machine that has no price has no known room either: only the price is told.
+    unknown = (pl.col("refused").list.set_difference(_ROOM) == [price_known.RULE.id]) & pl.col("gbp_per_hour").is_null()
+    refused = (
+        planned.filter((pl.col("refused").list.len() > 0) & ~idle_gpus)
+        .with_columns(refused=pl.when(unknown).then(pl.lit([price_known.RULE.id])).otherwise("refused"))
+        .with_columns(rules=pl.col("refused").list.join(" "))
     )
     cheapest = (
         refused.sort("w", "rules", "gbp_per_hour", "p", nulls_last=True)
@@ -82,7 +89,7 @@ def _by_guards(planned: pl.DataFrame, moving: pl.DataFrame, steady: Steady) -> I
         legal.join(capped, on=["w", "p"], how="left", maintain_order="left")
         .sort(
             "w",
-            pl.col("capped").fill_null(value=False),
+            pl.col("capped").fill_null(value=False) | pl.col("held").list.contains(SIMULATION),
             "ranking_gbp_per_hour",
             "p",
             descending=[False, True, False, False],
@@ -101,6 +108,7 @@ def _by_guards(planned: pl.DataFrame, moving: pl.DataFrame, steady: Steady) -> I
     texts = {
         _WEEKLY_CAP: f"{steady.max_moves_per_week} moves a week are advised at most; others disturb less a pound saved",
         _TAKEN: "the room there goes to workloads that save more by it",
+        SIMULATION: "packed on the pool's nodes beside what runs there at its peak, not every replica finds a node",
     }
     explained = reasons(best, (*DECISIONS, *worth_rules(steady), BALANCE), rule="rule").with_columns(
         why=pl.coalesce("why", pl.col("rule").replace_strict(texts, default=None, return_dtype=pl.String))
