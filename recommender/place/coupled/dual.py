@@ -22,7 +22,8 @@ from recommender.place.packing.highs import quiet_solver
 _MOST_STEPS = 300
 _CLOSE = 1e-6
 _GOOD = 0.3
-_KEPT = 12
+_MANY_OPTIONS = 20_000
+_KEPT = {True: 6, False: 40}
 _PATIENCE = 2
 _SHRINKS, _GROWS = 0.7, 2.0
 _INFINITY = highspy.kHighsInf
@@ -86,7 +87,8 @@ def solve_dual(options: Options, *, close: float = _CLOSE, most_steps: int = _MO
         misses += 1
         if misses == _PATIENCE:
             box, misses = box * _SHRINKS, 0
-    return Dual(at, value, (*tried[-_KEPT:], at))
+    kept = _KEPT[len(options.gain) > _MANY_OPTIONS]
+    return Dual(at, value, (*tried[-kept:], at))
 
 
 class _Planes:
