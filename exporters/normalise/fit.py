@@ -68,7 +68,7 @@ def fit_groups(machines: pl.DataFrame) -> pl.DataFrame:
         )
         .filter(pl.col("roles") == 3)
     )
-    fitted = _solve(sums).select(*GROUP, *_LEVELS, "offers")
+    fitted = solve_two_prices(sums, first="vcpu_level", second="gib_level").select(*GROUP, *_LEVELS, "offers")
     worst = members.join(fitted, on=GROUP).group_by(GROUP).agg(max_error=relative_miss().max())
     return fitted.join(worst, on=GROUP).sort(GROUP)
 
@@ -91,20 +91,28 @@ def _role() -> pl.Expr:
     )
 
 
-def _solve(sums: pl.DataFrame) -> pl.DataFrame:
+def solve_two_prices(sums: pl.DataFrame, *, first: str, second: str) -> pl.DataFrame:
+    """This will solve non-negative least squares in two unknowns from its sums.
+
+    Args:
+        sums: aa, bb, ab, sa, sb: sums over the rows of a², b², a·b, a and b, for a·first + b·second = 1.
+        first: name of the price that goes with a.
+        second: name of the price that goes with b.
+
+    Returns:
+        The rows with both prices, neither negative; not finite where a and b are proportional.
+    """
     determinant = pl.col("aa") * pl.col("bb") - pl.col("ab") ** 2
     inside = sums.with_columns(
-        vcpu_level=(pl.col("sa") * pl.col("bb") - pl.col("sb") * pl.col("ab")) / determinant,
-        gib_level=(pl.col("sb") * pl.col("aa") - pl.col("sa") * pl.col("ab")) / determinant,
+        ((pl.col("sa") * pl.col("bb") - pl.col("sb") * pl.col("ab")) / determinant).alias(first),
+        ((pl.col("sb") * pl.col("aa") - pl.col("sa") * pl.col("ab")) / determinant).alias(second),
     )
     # On an edge one price is zero; the edge that explains more of the sum of squares leaves the smaller rest.
-    at_edge = pl.min_horizontal("vcpu_level", "gib_level") < 0
-    vcpu_only = pl.col("sa") ** 2 / pl.col("aa") >= pl.col("sb") ** 2 / pl.col("bb")
+    at_edge = pl.min_horizontal(first, second) < 0
+    first_only = pl.col("sa") ** 2 / pl.col("aa") >= pl.col("sb") ** 2 / pl.col("bb")
+    first_alone = pl.when(first_only).then(pl.col("sa") / pl.col("aa")).otherwise(0.0)
+    second_alone = pl.when(first_only).then(0.0).otherwise(pl.col("sb") / pl.col("bb"))
     return inside.with_columns(
-        vcpu_level=pl.when(at_edge)
-        .then(pl.when(vcpu_only).then(pl.col("sa") / pl.col("aa")).otherwise(0.0))
-        .otherwise("vcpu_level"),
-        gib_level=pl.when(at_edge)
-        .then(pl.when(vcpu_only).then(0.0).otherwise(pl.col("sb") / pl.col("bb")))
-        .otherwise("gib_level"),
+        pl.when(at_edge).then(first_alone).otherwise(first).alias(first),
+        pl.when(at_edge).then(second_alone).otherwise(second).alias(second),
     )

@@ -1,9 +1,10 @@
 """The split: every machine price becomes a price per vCPU, per GiB and per GPU or accelerator.
 
 Promises, for each offer, vcpus·p + gib·q + devices·r = price to 1e-9 of it, no part negative, and a method that says
-how it was done: components where the provider sells them apart, fitted where three families determine them,
-remainder where GPUs take what the host leaves, fallback where a neighbour's proportions had to be borrowed.
-Spot and committed prices are cut in the proportions of the same machine on demand. docs/explanation/price-split.md.
+how it was done: components where the provider sells them apart, fitted where three families, or the sizes of one
+family with the same GPU, determine them, remainder where GPUs take what the host leaves, fallback where a
+neighbour's proportions had to be borrowed. Spot and committed prices are cut in the proportions of the same machine
+on demand. docs/explanation/price-split.md.
 """
 
 from __future__ import annotations
@@ -13,12 +14,24 @@ import polars as pl
 from exporters.core.words import CapacityType, RejectReason, SplitMethod
 from exporters.normalise.chosen import Sorted, count_rejects
 from exporters.normalise.convert import in_pounds
+from exporters.normalise.device_fit import with_device_fit
 from exporters.normalise.fit import GROUP, MAX_ERROR, fit_groups, in_three_families, relative_miss
 from exporters.normalise.levels import known_levels, with_nearest_level, with_nearest_ratio, with_nearest_share
 
 _MACHINE = ("provider", "region", "instance_type", "operating_system")
 _PARTS = ("part_vcpu", "part_gib", "part_device", "split_method")
-_WORKING = ("host", "by_components", "vcpu_level", "gib_level", "ratio", "device_share", "method", "twin_price")
+_WORKING = (
+    "host",
+    "by_components",
+    "vcpu_level",
+    "gib_level",
+    "ratio",
+    "device_share",
+    "method",
+    "twin_price",
+    "host_scale",
+    "device_level",
+)
 """Columns that one way of splitting needs and the others do not."""
 
 LEAST_DEVICE_SHARE = MAX_ERROR
@@ -83,14 +96,18 @@ def _split_alone(machines: pl.DataFrame) -> pl.DataFrame:
     fits = fit_groups(rest)
     known = known_levels(fits, sold)
     plain = _split_plain(rest.filter(pl.col("devices") == 0), fits, known)
-    carrying = with_nearest_level(rest.filter(pl.col("devices") > 0), known).with_columns(
-        host=pl.col("vcpus") * pl.col("vcpu_level") + pl.col("memory_gib") * pl.col("gib_level")
+    carrying = with_device_fit(
+        with_nearest_level(rest.filter(pl.col("devices") > 0), known).with_columns(
+            host=pl.col("vcpus") * pl.col("vcpu_level") + pl.col("memory_gib") * pl.col("gib_level")
+        )
     )
+    in_families = _split_device_families(carrying.filter(pl.col("device_level").is_not_null()))
+    carrying = carrying.filter(pl.col("device_level").is_null())
     left = 1 - pl.col("host") / pl.col("gbp_per_hour")
     has_room = (left > LEAST_DEVICE_SHARE).fill_null(value=False)
     remainders = _split_remainder(carrying.filter(has_room))
-    shared = _split_by_share(carrying.filter(~has_room), pl.concat([sold, remainders]), known)
-    return pl.concat([sold, plain, remainders, shared])
+    shared = _split_by_share(carrying.filter(~has_room), pl.concat([sold, in_families, remainders]), known)
+    return pl.concat([sold, plain, in_families, remainders, shared])
 
 
 def _split_components(machines: pl.DataFrame) -> pl.DataFrame:
@@ -121,6 +138,14 @@ def _split_plain(machines: pl.DataFrame, fits: pl.DataFrame, known: pl.DataFrame
         pl.col("vcpus") * pl.col("vcpu_level") + pl.col("memory_gib") * pl.col("gib_level")
     )
     return _parts(levels, vcpu=pl.col("vcpu_level") * scale, gib=pl.col("gib_level") * scale, method=pl.col("method"))
+
+
+def _split_device_families(machines: pl.DataFrame) -> pl.DataFrame:
+    """Host and devices at the prices of their family, both scaled so that they add up to the machine."""
+    host = pl.col("host") * pl.col("host_scale")
+    scale = pl.col("gbp_per_hour") / (host + pl.col("devices") * pl.col("device_level")) * pl.col("host_scale")
+    method = pl.lit(SplitMethod.FITTED.value)
+    return _parts(machines, vcpu=pl.col("vcpu_level") * scale, gib=pl.col("gib_level") * scale, method=method)
 
 
 def _split_remainder(machines: pl.DataFrame) -> pl.DataFrame:
