@@ -123,17 +123,19 @@ def evaluate(
         latency=Latency.create_empty() if latency is None else latency,
         unfit=None if not_enough_data is None else not_enough_data.sort(NotEnoughData.primary_key()),
     )
-    history = Move.create_empty() if moves is None else moves
     limits = _Limits(
         clusters=Quota.create_empty() if quotas is None else quotas,
         regions=RegionQuota.create_empty() if region_quotas is None else region_quotas,
         namespaces=NamespaceQuota.create_empty() if namespace_quotas is None else namespace_quotas,
     )
+    history = Move.create_empty() if moves is None else moves
     here = _here(question, workloads, flows, pools)
-    decided = Hold.create_empty() if holds is None else holds
-    pairs = _judged(here, question, limits, history, decided)
-    moving = _moving(pairs, question, history)
-    decision = Decision(
+    pairs = _judged(here, question, limits, history, Hold.create_empty() if holds is None else holds)
+    return assemble(question, _decision(here, pairs, _moving(pairs, question, history)))
+
+
+def _decision(here: _Here, pairs: pl.DataFrame, moving: pl.DataFrame) -> Decision:
+    return Decision(
         workloads=here.workloads,
         fleet=here.fleet,
         pairs=pairs,
@@ -142,7 +144,6 @@ def evaluate(
         unguarded=unguarded(pairs, moving.filter("within_cap")),
         limits=limit_facts(pairs),
     )
-    return assemble(question, decision)
 
 
 def costs_here(question: Question, flows: dy.DataFrame[Flow], pools: dy.DataFrame[Pool]) -> pl.DataFrame:
