@@ -79,7 +79,8 @@ def totals(report: Report) -> list[str]:
     figures = [f"{one.name}: {one.value} ({one.note})" for one in report.figures]
     rates = f"Exchange rates: {'; '.join(report.rates)}"
     notes = [f"Note: {notice}" for notice in report.notices]
-    return [*figures, rates, f"Usage: {report.usage}", report.counting[0], *notes]
+    packed = [report.machines] if report.machines else []
+    return [*figures, *packed, rates, f"Usage: {report.usage}", report.counting[0], *notes]
 
 
 def _place(place: Place) -> str:

@@ -16,6 +16,7 @@ from recommender.advise.evidence import FlowFinder, PriceFinder
 from recommender.advise.gaps import gaps
 from recommender.advise.identity import frame_sha256, model_sha256
 from recommender.advise.inversions import inversions
+from recommender.advise.machines import machines, node_mix, pack_pools, pool_machines
 from recommender.advise.owned import owned_pools, scarce_capacity
 from recommender.advise.plan import (
     Breach,
@@ -30,7 +31,8 @@ from recommender.advise.plan import (
 from recommender.advise.rank import ranked
 from recommender.advise.record import Recommendation
 from recommender.advise.refusals import counts, refusals
-from recommender.advise.totals import node_mix, summary
+from recommender.advise.simulate import simulated
+from recommender.advise.totals import summary
 from recommender.place.constraints import BINDING
 from recommender.place.rule import reasons
 
@@ -42,8 +44,10 @@ class _Broken:
     legal_basis: str | None
 
 
-def assemble(question: Question, decision: Decision) -> Plan:
-    """This will write the plan."""
+def assemble(question: Question, decided: Decision) -> Plan:
+    """This will write the plan; moves that do not find a node are taken out first."""
+    pools = pool_machines(decided)
+    decision = simulated(decided, pools)
     moving = decision.moving.filter("within_cap")
     told = refusals(decision.pairs, decision.moving, question.policy.steady)
     broken = _broken(decision.workloads)
@@ -51,11 +55,13 @@ def assemble(question: Question, decision: Decision) -> Plan:
     placed = planned(decision.workloads, moving)
     scarce = scarce_capacity(decision.unguarded.prices, decision.limits)
     ids = {row["w"]: id_of(row) for row in moving.iter_rows(named=True)}
+    now, then = pack_pools(decision.workloads, moving, pools)
     return Plan(
         generated_at=question.at,
         inputs=_inputs(question),
         summary=summary(decision, placed, moving, refused_offers=counts(decision.pairs)),
-        node_mix=node_mix(placed),
+        node_mix=node_mix(placed, then, pools),
+        machines=machines(now, then),
         owned_capacity=owned_pools(decision.workloads, placed, decision.fleet, scarce),
         scarce_capacity=scarce,
         placements=_placements(placed, ids),

@@ -94,14 +94,31 @@ class Summary(Part):
 
 
 class NodeMix(Part):
-    """A pool's machines under the plan, estimated from the workloads' shares."""
+    """A pool's machines under the plan."""
 
     cluster: str
     pool: str
     capacity_type: str
     instance_type: str
-    nodes: int = Field(description="Nodes that the mean requests fill, rounded up.")
+    nodes: int = Field(description="Nodes that hold every replica at peak; a type that the packing does without: 0.")
+    nodes_gbp_per_hour: float | None = Field(default=None, description="Cash price of these nodes.")
     gbp_per_hour: float = Field(description="The shares of the workloads placed there; they add up to the plan.")
+
+
+class Machines(Part):
+    """Packed nodes of all pools, now and as planned: whole nodes, where the summary has shares of requests."""
+
+    now_nodes: int
+    planned_nodes: int
+    now_gbp_per_hour: float
+    planned_gbp_per_hour: float
+    lower_bound_gbp_per_hour: float = Field(description="No nodes that hold the planned pods in their pools cost less.")
+    gap_ratio: float | None = Field(
+        default=None, description="planned / lower bound − 1; absent: the bound is zero (nothing costs cash)."
+    )
+    now_without_node: int = Field(description="Workloads that peaks of all at once leave without nodes; not counted.")
+    planned_without_node: int = Field(description="The same under the plan.")
+    basis: str
 
 
 class Placement(WorkloadName):
@@ -194,6 +211,7 @@ class Plan(Part):
     inputs: Inputs
     summary: Summary
     node_mix: tuple[NodeMix, ...]
+    machines: Machines | None = Field(default=None, description="Absent: the plan is of a version before.")
     owned_capacity: tuple[OwnedPool, ...]
     scarce_capacity: tuple[ScarceCapacity, ...]
     placements: tuple[Placement, ...]

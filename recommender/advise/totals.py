@@ -1,4 +1,4 @@
-"""The plan in figures: what it costs now, as planned, and at best; and the machines it fills.
+"""The plan in figures: what it costs now, as planned, and at best.
 
 There is one cost of a plan: the sum of its workloads' shares. The lower bound is of the question without guards, its
 constraints and limits kept; what guards withhold is told apart: lower bound × (1 + gap) + withheld = planned.
@@ -12,8 +12,7 @@ from exporters.core.money import pence
 from exporters.core.units import HOURS_PER_MONTH
 from recommender.advise.build import DIGITS
 from recommender.advise.decision import Decision
-from recommender.advise.plan import NodeMix, RuleCount, Summary
-from recommender.place.cost import dominant_share
+from recommender.advise.plan import RuleCount, Summary
 
 BASIS = (
     "Requests share: mean requests × the price of vCPU, GiB and GPU at each place, with data flows and expected "
@@ -57,30 +56,6 @@ def summary(
         workloads_system=decision.workloads.height - own.height,
         recommendations=moving.height,
         refused_offers=refused_offers,
-    )
-
-
-def node_mix(placed: pl.DataFrame) -> tuple[NodeMix, ...]:
-    """This will estimate the machines of each pool: the greatest share that the mean requests take, rounded up."""
-    place = ("to_cluster", "to_pool", "to_capacity_type", "to_instance_type")
-    shapes = ("to_vcpus", "to_memory_gib", "to_gpus")
-    requests = ("vcpu_request_mean", "memory_gib_request_mean", "gpu_request_mean")
-    mixed = (
-        placed.group_by(place, maintain_order=True)
-        .agg(pl.col(shapes).first(), pl.col(*requests, "gbp_per_hour").sum())
-        .with_columns(nodes=(dominant_share() - 1e-9).ceil().cast(pl.Int64))
-        .sort(place)
-    )
-    return tuple(
-        NodeMix(
-            cluster=row["to_cluster"],
-            pool=row["to_pool"],
-            capacity_type=row["to_capacity_type"],
-            instance_type=row["to_instance_type"],
-            nodes=row["nodes"],
-            gbp_per_hour=round(row["gbp_per_hour"], DIGITS),
-        )
-        for row in mixed.iter_rows(named=True)
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import timedelta
 
+from exporters.core.money import pounds
 from exporters.core.units import HOURS_PER_MONTH
 from recommender.advise.plan import Plan
 from recommender.report import words
@@ -50,9 +51,26 @@ def counting(plan: Plan) -> tuple[str, ...]:
     return (
         f"A month is {HOURS_PER_MONTH} hours.",
         plan.summary.basis,
+        *_packed(plan),
         owned,
         "The range around a saving is an allowance for short history and missing samples, not a measured quantile.",
         rules,
         f"System pods ({system}) are node overhead and never advised.",
         "Every foreign price is converted at the one rate of its currency that stands at the top.",
     )
+
+
+def machines(plan: Plan) -> str:
+    """This will say what packed nodes cost now and as planned; nothing where the plan does not."""
+    packed = plan.machines
+    if packed is None:
+        return ""
+    gap = "" if packed.gap_ratio is None else f", gap {words.percent(packed.gap_ratio)}"
+    return (
+        f"Machines now {pounds(packed.now_gbp_per_hour)} an hour, planned {pounds(packed.planned_gbp_per_hour)} "
+        f"(bound {pounds(packed.lower_bound_gbp_per_hour)}{gap})"
+    )
+
+
+def _packed(plan: Plan) -> tuple[str, ...]:
+    return () if plan.machines is None else (f"{machines(plan)}. {plan.machines.basis}",)

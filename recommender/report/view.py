@@ -144,6 +144,7 @@ class Report:
         owed: advice owed to a rule, in no saving.
         top: the ten that surely save most.
         rest: the others.
+        machines: what packed nodes cost now and as planned, one line; empty: the plan does not say.
         document: the plan as JSON values, for machines.
         rows: one row a recommendation under FOCUS names, for spreadsheets.
     """
@@ -166,6 +167,7 @@ class Report:
     sources: tuple[Source, ...]
     unknown: tuple[Unknown, ...]
     counting: tuple[str, ...]
+    machines: str
     document: Mapping[str, Any]
     rows: tuple[Mapping[str, Any], ...]
 

@@ -13,7 +13,7 @@ from exporters.core.money import pounds, rate
 from recommender.advise.plan import OwnedPool, Plan
 from recommender.advise.record import PricedPlace, Range, Recommendation
 from recommender.report import words
-from recommender.report.notices import counting, notices
+from recommender.report.notices import counting, machines, notices
 from recommender.report.rows import recommendation_rows
 from recommender.report.sections import owners, refused_offers, rule_costs, sources, unknown
 from recommender.report.view import Advice, Figure, OwnedCapacity, Place, Report
@@ -55,6 +55,7 @@ def report_of(plan: Plan, week: Week | None = None) -> Report:
         sources=sources(plan, old_after=SOURCE_OLD_AFTER),
         unknown=unknown(plan),
         counting=counting(plan),
+        machines=machines(plan),
         document={"week": week.id, **plan.document()} if week else plan.document(),
         rows=recommendation_rows(plan),
     )

@@ -41,6 +41,7 @@ RULES = {
     "minimum_runtime": "Minimum runtime",
     "undo": "No move back",
     "balance": "Saving worth the disruption",
+    "simulation": "Nodes in a trial",
     "max_moves_per_week": "Moves per week",
     "dismissed": "Dismissed",
     "snoozed": "Snoozed",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from pydantic import TypeAdapter
 
 from recommender.advise.plan import Plan
@@ -95,11 +96,12 @@ def test_a_refused_offer_that_is_dearer_than_the_advice_costs_nothing_to_refuse(
     assert (refusal.rule, float(refusal.rule_costs_gbp_per_month)) == ("residency", 0.0)
 
 
-def test_the_node_mix_rounds_the_greatest_share_up_to_whole_nodes() -> None:
+def test_the_node_mix_holds_every_replica_and_keeps_the_shares_beside_it() -> None:
     made = plan(workload("a", vcpu_request_mean=5.0), workload("b", vcpu_request_mean=4.0), pools=pools(GENERAL))
     [general] = made.node_mix
-    # 9 of 4 vCPU a node are 2.25 nodes, 32 of 16 GiB are 2.
-    assert general.nodes == 3
+    # By volume 9 of 4 vCPU would be 2.25 nodes; but of 16 GiB 13.3 are left, and each of four replicas needs 8.
+    assert general.nodes == 4
+    assert general.nodes_gbp_per_hour == pytest.approx(4 * 0.184)
     assert general.gbp_per_hour == 9 * 0.03 + 32 * 0.004
 
 

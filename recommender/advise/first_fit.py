@@ -1,0 +1,304 @@
+"""Pods onto the nodes of one pool: how many nodes of which machine type, what they cost, what they must cost at least.
+
+Pods are placed whole workloads at a time, the largest first, each replica on the first node with room. The bound is
+that of volumes: each resource divided by what the machine gives of it for a pound. Where the two differ and the pool
+is small, the packing solver (place/packing) looks for fewer nodes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from recommender.place.packing.problem import Effort, Limit, NodeOffer, Pod
+from recommender.place.packing.solve import pack
+
+_ROUNDING = 1e-9
+_OPEN_NODES = 512
+"""Nodes that a workload is tried on; of more, those opened last."""
+
+_MOST_KINDS = 12
+_MOST_PODS = 150
+_EFFORT = Effort(
+    rounds=40, labels=200, node_nodes=200, branches=3, integer_nodes=50, near_columns=50, gap_ratio=_ROUNDING
+)
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A machine type of a pool.
+
+    Args:
+        instance_type: its name.
+        kind: capacity type and architecture; pods keep both.
+        room: vCPUs, GiB and GPUs that a node leaves for pods.
+        gpu_model: empty without GPUs.
+        gbp_per_hour: cash price of one node.
+        weight: what is made least; above zero also where nodes are paid for in any case.
+    """
+
+    instance_type: str
+    kind: str
+    room: tuple[float, float, float]
+    gpu_model: str
+    gbp_per_hour: float
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Replicas:
+    """A workload's pods, all alike.
+
+    Args:
+        w: the workload's number.
+        count: replicas at peak.
+        need: vCPUs, GiB and GPUs of one.
+        kind: of the machines that may hold it; empty: not known, any.
+        gpu_model: the model it needs; empty: any.
+    """
+
+    w: int
+    count: int
+    need: tuple[float, float, float]
+    kind: str
+    gpu_model: str
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """A pool's nodes.
+
+    Args:
+        nodes: machine type and how many.
+        unplaced: numbers of the workloads for which there are not enough nodes.
+        gbp_per_hour: cash price of the nodes.
+        bound_gbp_per_hour: what nodes for the same pods cost at least.
+    """
+
+    nodes: tuple[tuple[str, int], ...]
+    unplaced: frozenset[int]
+    gbp_per_hour: float
+    bound_gbp_per_hour: float
+
+
+def may_hold(machine: Machine, pods: Replicas) -> bool:
+    """This will say whether an empty node of a machine type may and can hold one of the pods."""
+    same_kind = pods.kind in ("", machine.kind)
+    same_gpu = pods.need[2] == 0 or pods.gpu_model in ("", machine.gpu_model)
+    return (
+        same_kind
+        and same_gpu
+        and all(a <= b * (1 + _ROUNDING / 10) for a, b in zip(pods.need, machine.room, strict=True))
+    )
+
+
+def packed(pods: list[Replicas], machines: list[Machine], nodes_max: int | None) -> Packed:
+    """This will place the pods of one pool.
+
+    Args:
+        pods: one entry a workload, in any order.
+        machines: the pool's types, in any order.
+        nodes_max: nodes of all types together; None: no limit.
+    """
+    types, ordered = _in_order(pods, machines)
+    counts, unplaced = _tried(ordered, types, nodes_max)
+    bound = _bound([one for one in ordered if one.w not in unplaced], types)
+    if unplaced or _weight(types, counts) > bound + _ROUNDING:
+        solved = _solved(ordered, types, nodes_max)
+        if solved is not None and (unplaced or _weight(types, solved[0]) < _weight(types, counts) - _ROUNDING):
+            counts, unplaced = solved[0], frozenset()
+            bound = _bound(ordered, types)
+        if solved is not None and not unplaced:
+            bound = max(bound, min(solved[1], _weight(types, counts)))
+    cost = sum(types[number].gbp_per_hour * count for number, count in counts.items())
+    paid_for = all(one.gbp_per_hour == one.weight for one in types)
+    return Packed(
+        nodes=tuple((types[number].instance_type, count) for number, count in sorted(counts.items())),
+        unplaced=unplaced,
+        gbp_per_hour=cost,
+        bound_gbp_per_hour=min(bound, cost) if paid_for else 0.0,
+    )
+
+
+def without_node(pods: list[Replicas], machines: list[Machine], nodes_max: int | None) -> frozenset[int]:
+    """This will return the numbers of the workloads that `packed` finds no nodes for, looking for no cheaper ones."""
+    types, ordered = _in_order(pods, machines)
+    _, unplaced = _tried(ordered, types, nodes_max)
+    return frozenset() if unplaced and _solved(ordered, types, nodes_max) is not None else unplaced
+
+
+def _in_order(pods: list[Replicas], machines: list[Machine]) -> tuple[list[Machine], list[Replicas]]:
+    types = sorted(machines, key=lambda one: one.instance_type)
+    return types, sorted(pods, key=lambda one: (-_size(one, types), one.w))
+
+
+def _tried(pods: list[Replicas], types: list[Machine], nodes_max: int | None) -> tuple[Counter[int], frozenset[int]]:
+    """The cheapest nodes; where a limit leaves some without, the fewest, if they hold more workloads."""
+    cheap = _filled(pods, types, nodes_max, fewest=False)
+    if not cheap[1] or len(types) == 1:
+        return cheap
+    return min(cheap, _filled(pods, types, nodes_max, fewest=True), key=lambda one: len(one[1]))
+
+
+def _filled(
+    pods: list[Replicas], types: list[Machine], nodes_max: int | None, *, fewest: bool
+) -> tuple[Counter[int], frozenset[int]]:
+    """Nodes by type and the workloads that have none, pods in their order."""
+    filling = _Filling(types, nodes_max, fewest=fewest)
+    unplaced = frozenset(one.w for one in pods if not filling.place(one))
+    return Counter(filling.types), unplaced
+
+
+class _Filling:
+    """The nodes of a pool while they fill; new ones are the cheapest for what is left, or the fewest."""
+
+    def __init__(self, types: list[Machine], nodes_max: int | None, *, fewest: bool) -> None:
+        self._fewest = fewest
+        self.types: list[int] = []
+        self._machines = types
+        self._most = math.inf if nodes_max is None else nodes_max
+        self._free: Floats = np.empty((0, 3))
+        self._rooms: Floats = np.array([one.room for one in types], dtype=np.float64).reshape(-1, 3)
+
+    def place(self, pods: Replicas) -> bool:
+        """This will place all pods of a workload, or none."""
+        usable = np.array([may_hold(one, pods) for one in self._machines], dtype=bool)
+        if not usable.any():
+            return False
+        start = max(0, len(self.types) - _OPEN_NODES)
+        held = np.where(usable[self.types[start:]], _times(self._free[start:], pods.need), 0)
+        taken = np.diff(np.minimum(held.cumsum(), pods.count), prepend=0)
+        left = pods.count - int(taken.sum())
+        number, per_node = self._best(pods, usable, left)
+        opened = -(-left // per_node)
+        if len(self.types) + opened > self._most:
+            return False
+        need = np.array(pods.need)
+        self._free[start:] -= taken[:, None] * need
+        fresh = np.full(opened, per_node)
+        fresh[-1:] = left - per_node * (opened - 1)
+        self._free = np.vstack([self._free, self._rooms[number] - fresh[:, None] * need])
+        self.types += [number] * opened
+        return True
+
+    def _best(self, pods: Replicas, usable: npt.NDArray[np.bool_], left: int) -> tuple[int, int]:
+        """The machine type to open for what is left, and how many pods a node of it holds."""
+        each = _times(self._rooms, pods.need).tolist()
+
+        def order(number: int) -> tuple[float, float, int]:
+            nodes = -(-left // each[number])
+            price = nodes * self._machines[number].weight
+            return (nodes, -each[number], number) if self._fewest else (price, nodes, number)
+
+        best = min(np.flatnonzero(usable).tolist(), key=order)
+        return best, each[best]
+
+
+def _times(room: Floats, need: tuple[float, float, float]) -> npt.NDArray[np.int64]:
+    """How many pods fit in each row of room."""
+    asked = [axis for axis in range(3) if need[axis] > 0]
+    fits = np.floor(room[:, asked] / np.array([need[axis] for axis in asked]) + _ROUNDING)
+    whole: npt.NDArray[np.int64] = np.maximum(fits.min(axis=1), 0).astype(np.int64)
+    return whole
+
+
+def _size(pods: Replicas, types: list[Machine]) -> float:
+    """The greatest share of the largest machine that one pod takes."""
+    largest = [max((one.room[axis] for one in types), default=0.0) for axis in range(3)]
+    shares = [need / room if room else math.inf for need, room in zip(pods.need, largest, strict=True) if need]
+    return max(shares)
+
+
+def _weight(types: list[Machine], counts: Counter[int]) -> float:
+    return sum(types[number].weight * count for number, count in counts.items())
+
+
+def _bound(pods: list[Replicas], types: list[Machine]) -> float:
+    """The least that nodes for the pods weigh: of each kind by its scarcest resource, whole nodes where one type is."""
+    total = 0.0
+    known = {one.kind for one in types}
+    for kind in sorted(known):
+        of_kind = [one for one in types if one.kind == kind]
+        mine = [one for one in pods if one.kind == kind or (one.kind == "" and len(known) == 1)]
+        if len(of_kind) == 1:
+            nodes = max(
+                _fewest([(one.need[axis], one.count) for one in mine], of_kind[0].room[axis]) for axis in range(3)
+            )
+            total += nodes * of_kind[0].weight
+        else:
+            sums = [sum(one.count * one.need[axis] for one in mine) for axis in range(3)]
+            total += max(amount * _least(of_kind, axis) for axis, amount in enumerate(sums))
+    return total
+
+
+def _fewest(pods: list[tuple[float, int]], room: float) -> int:
+    """The bound L2 of Martello and Toth (1990) on nodes of one resource: what is larger than half stands alone.
+
+    Args:
+        pods: need of one, and how many.
+        room: of a node.
+    """
+    if room <= 0:
+        return 0
+    need = np.array([each / room for each, _ in pods], dtype=np.float64)
+    count = np.array([number for _, number in pods], dtype=np.int64)
+    large = need > 0.5 + _ROUNDING
+    alone = int(count[large].sum())
+    best = 0
+    for least in [0.0, *np.unique(need[~large & (need > 0)]).tolist()]:
+        beside = large & (need <= 1.0 - least + _ROUNDING)
+        small = ~large & (need >= least - _ROUNDING)
+        spare = float((count[beside] * (1.0 - need[beside])).sum())
+        best = max(best, alone + math.ceil(max(0.0, float((count[small] * need[small]).sum()) - spare) - 1e-6))
+    return best
+
+
+def _least(types: list[Machine], axis: int) -> float:
+    return min((one.weight / one.room[axis] for one in types if one.room[axis] > 0), default=0.0)
+
+
+def _too_many(pods: list[Replicas], types: list[Machine], nodes_max: int | None) -> bool:
+    """Whether the pods need more nodes than there are, were all nodes as large as the largest."""
+    if nodes_max is None:
+        return False
+    rooms = [max((one.room[axis] for one in types), default=0.0) for axis in range(3)]
+    return any(_fewest([(one.need[axis], one.count) for one in pods], rooms[axis]) > nodes_max for axis in range(3))
+
+
+def _solved(pods: list[Replicas], types: list[Machine], nodes_max: int | None) -> tuple[Counter[int], float] | None:
+    """Nodes for all pods and the certified bound of the solver; None: too large to ask, or some pod has no node."""
+    if len({(one.need, one.kind, one.gpu_model) for one in pods}) > _MOST_KINDS:
+        return None
+    if sum(one.count for one in pods) > _MOST_PODS or _too_many(pods, types, nodes_max):
+        return None
+    asked = tuple(
+        Pod(
+            id=f"{one.w}/{number}",
+            vcpus=one.need[0],
+            memory_gib=one.need[1],
+            gpus=one.need[2],
+            gpu_models=frozenset({one.gpu_model} - {""}),
+            allowed=frozenset({one.kind}) if one.kind else None,
+        )
+        for one in pods
+        for number in range(one.count)
+    )
+    offers = tuple(
+        NodeOffer(one.instance_type, "", one.kind, one.room[0], one.room[1], one.weight, one.room[2], one.gpu_model)
+        for one in types
+    )
+    limits = () if nodes_max is None else (Limit("nodes", tuple((one.id, 1.0) for one in offers), float(nodes_max)),)
+    answer = pack(asked, offers, limits, _EFFORT)
+    if answer.unplaced:
+        return None
+    numbers = {one.instance_type: number for number, one in enumerate(types)}
+    counts: Counter[int] = Counter()
+    for group in answer.nodes:
+        counts[numbers[group.offer]] += group.count
+    return counts, answer.lower_bound_gbp_per_hour
