@@ -14,6 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from recommender.advise.node_bound import lower_bound, too_many
+from recommender.advise.pods import Machine, Replicas, may_hold
 from recommender.place.packing.problem import Effort, Limit, NodeOffer, Pod
 from recommender.place.packing.solve import pack
 
@@ -28,46 +30,6 @@ _EFFORT = Effort(
 )
 
 Floats = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True)
-class Machine:
-    """A machine type of a pool.
-
-    Args:
-        instance_type: its name.
-        kind: capacity type and architecture; pods keep both.
-        room: vCPUs, GiB and GPUs that a node leaves for pods.
-        gpu_model: empty without GPUs.
-        gbp_per_hour: cash price of one node.
-        weight: what is made least; above zero also where nodes are paid for in any case.
-    """
-
-    instance_type: str
-    kind: str
-    room: tuple[float, float, float]
-    gpu_model: str
-    gbp_per_hour: float
-    weight: float
-
-
-@dataclass(frozen=True, slots=True)
-class Replicas:
-    """A workload's pods, all alike.
-
-    Args:
-        w: the workload's number.
-        count: replicas at peak.
-        need: vCPUs, GiB and GPUs of one.
-        kind: of the machines that may hold it; empty: not known, any.
-        gpu_model: the model it needs; empty: any.
-    """
-
-    w: int
-    count: int
-    need: tuple[float, float, float]
-    kind: str
-    gpu_model: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,17 +49,6 @@ class Packed:
     bound_gbp_per_hour: float
 
 
-def may_hold(machine: Machine, pods: Replicas) -> bool:
-    """This will say whether an empty node of a machine type may and can hold one of the pods."""
-    same_kind = pods.kind in ("", machine.kind)
-    same_gpu = pods.need[2] == 0 or pods.gpu_model in ("", machine.gpu_model)
-    return (
-        same_kind
-        and same_gpu
-        and all(a <= b * (1 + _ROUNDING / 10) for a, b in zip(pods.need, machine.room, strict=True))
-    )
-
-
 def packed(pods: list[Replicas], machines: list[Machine], nodes_max: int | None) -> Packed:
     """This will place the pods of one pool.
 
@@ -108,21 +59,21 @@ def packed(pods: list[Replicas], machines: list[Machine], nodes_max: int | None)
     """
     types, ordered = _in_order(pods, machines)
     counts, unplaced = _tried(ordered, types, nodes_max)
-    bound = _bound([one for one in ordered if one.w not in unplaced], types)
+    bound = lower_bound([one for one in ordered if one.w not in unplaced], types)
     if unplaced or _weight(types, counts) > bound + _ROUNDING:
         solved = _solved(ordered, types, nodes_max)
         if solved is not None and (unplaced or _weight(types, solved[0]) < _weight(types, counts) - _ROUNDING):
             counts, unplaced = solved[0], frozenset()
-            bound = _bound(ordered, types)
+            bound = lower_bound(ordered, types)
         if solved is not None and not unplaced:
             bound = max(bound, min(solved[1], _weight(types, counts)))
     cost = sum(types[number].gbp_per_hour * count for number, count in counts.items())
-    paid_for = all(one.gbp_per_hour == one.weight for one in types)
+    in_cash = all(one.gbp_per_hour == one.weight for one in types)
     return Packed(
         nodes=tuple((types[number].instance_type, count) for number, count in sorted(counts.items())),
         unplaced=unplaced,
         gbp_per_hour=cost,
-        bound_gbp_per_hour=min(bound, cost) if paid_for else 0.0,
+        bound_gbp_per_hour=min(bound, cost) if in_cash else 0.0,
     )
 
 
@@ -219,63 +170,11 @@ def _weight(types: list[Machine], counts: Counter[int]) -> float:
     return sum(types[number].weight * count for number, count in counts.items())
 
 
-def _bound(pods: list[Replicas], types: list[Machine]) -> float:
-    """The least that nodes for the pods weigh: of each kind by its scarcest resource, whole nodes where one type is."""
-    total = 0.0
-    known = {one.kind for one in types}
-    for kind in sorted(known):
-        of_kind = [one for one in types if one.kind == kind]
-        mine = [one for one in pods if one.kind == kind or (one.kind == "" and len(known) == 1)]
-        if len(of_kind) == 1:
-            nodes = max(
-                _fewest([(one.need[axis], one.count) for one in mine], of_kind[0].room[axis]) for axis in range(3)
-            )
-            total += nodes * of_kind[0].weight
-        else:
-            sums = [sum(one.count * one.need[axis] for one in mine) for axis in range(3)]
-            total += max(amount * _least(of_kind, axis) for axis, amount in enumerate(sums))
-    return total
-
-
-def _fewest(pods: list[tuple[float, int]], room: float) -> int:
-    """The bound L2 of Martello and Toth (1990) on nodes of one resource: what is larger than half stands alone.
-
-    Args:
-        pods: need of one, and how many.
-        room: of a node.
-    """
-    if room <= 0:
-        return 0
-    need = np.array([each / room for each, _ in pods], dtype=np.float64)
-    count = np.array([number for _, number in pods], dtype=np.int64)
-    large = need > 0.5 + _ROUNDING
-    alone = int(count[large].sum())
-    best = 0
-    for least in [0.0, *np.unique(need[~large & (need > 0)]).tolist()]:
-        beside = large & (need <= 1.0 - least + _ROUNDING)
-        small = ~large & (need >= least - _ROUNDING)
-        spare = float((count[beside] * (1.0 - need[beside])).sum())
-        best = max(best, alone + math.ceil(max(0.0, float((count[small] * need[small]).sum()) - spare) - 1e-6))
-    return best
-
-
-def _least(types: list[Machine], axis: int) -> float:
-    return min((one.weight / one.room[axis] for one in types if one.room[axis] > 0), default=0.0)
-
-
-def _too_many(pods: list[Replicas], types: list[Machine], nodes_max: int | None) -> bool:
-    """Whether the pods need more nodes than there are, were all nodes as large as the largest."""
-    if nodes_max is None:
-        return False
-    rooms = [max((one.room[axis] for one in types), default=0.0) for axis in range(3)]
-    return any(_fewest([(one.need[axis], one.count) for one in pods], rooms[axis]) > nodes_max for axis in range(3))
-
-
 def _solved(pods: list[Replicas], types: list[Machine], nodes_max: int | None) -> tuple[Counter[int], float] | None:
     """Nodes for all pods and the certified bound of the solver; None: too large to ask, or some pod has no node."""
     if len({(one.need, one.kind, one.gpu_model) for one in pods}) > _MOST_KINDS:
         return None
-    if sum(one.count for one in pods) > _MOST_PODS or _too_many(pods, types, nodes_max):
+    if sum(one.count for one in pods) > _MOST_PODS or too_many(pods, types, nodes_max):
         return None
     asked = tuple(
         Pod(

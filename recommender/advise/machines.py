@@ -17,8 +17,9 @@ import polars as pl
 
 from recommender.advise.build import DIGITS
 from recommender.advise.decision import Decision
-from recommender.advise.first_fit import Machine, Packed, Replicas, packed
+from recommender.advise.first_fit import Packed, packed
 from recommender.advise.plan import Machines, NodeMix
+from recommender.advise.pods import Machine, Replicas
 
 BASIS = (
     "Packed nodes: replicas at peak on what nodes leave for pods, each workload in its pool, whole nodes at their cash "

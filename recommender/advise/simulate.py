@@ -13,8 +13,9 @@ from dataclasses import replace
 import polars as pl
 
 from recommender.advise.decision import Decision
-from recommender.advise.first_fit import Replicas, without_node
+from recommender.advise.first_fit import without_node
 from recommender.advise.machines import Place, PoolMachines, pods_by_pool
+from recommender.advise.pods import Replicas
 from recommender.advise.refusals import SIMULATION
 
 

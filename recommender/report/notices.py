@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from exporters.core.money import pounds
 from exporters.core.units import HOURS_PER_MONTH
-from recommender.advise.plan import Plan
+from recommender.advise.plan import Machines, Plan
 from recommender.report import words
 
 USAGE_OLD_AFTER = timedelta(days=8)
@@ -68,9 +68,16 @@ def machines(plan: Plan) -> str:
     gap = "" if packed.gap_ratio is None else f", gap {words.percent(packed.gap_ratio)}"
     return (
         f"Machines now {pounds(packed.now_gbp_per_hour)} an hour, planned {pounds(packed.planned_gbp_per_hour)} "
-        f"(bound {pounds(packed.lower_bound_gbp_per_hour)}{gap})"
+        f"(bound {pounds(packed.lower_bound_gbp_per_hour)}{gap}){_left_out(packed)}"
     )
 
 
 def _packed(plan: Plan) -> tuple[str, ...]:
     return () if plan.machines is None else (f"{machines(plan)}. {plan.machines.basis}",)
+
+
+def _left_out(packed: Machines) -> str:
+    if not packed.now_without_node and not packed.planned_without_node:
+        return ""
+    now, planned = packed.now_without_node, packed.planned_without_node
+    return f"; without workloads that find no node at everyone's peak: {now} now, {planned} planned"

@@ -100,8 +100,10 @@ def test_of_two_moves_that_want_the_same_node_the_one_that_saves_more_is_advised
 
 def test_what_peaks_leave_without_a_node_is_counted_not_priced() -> None:
     # Three pods of 20 vCPU on two nodes of 31.85: peaks that may not come at once.
-    found = plan(*(on_metal(name, vcpu_request_mean=20.0) for name in "abc"), pools=TWO_NODES).machines
+    made = plan(*(on_metal(name, vcpu_request_mean=20.0) for name in "abc"), pools=TWO_NODES)
+    found = made.machines
     assert found is not None
+    assert report_of(made).machines.endswith("find no node at everyone's peak: 1 now, 1 planned")
     assert (found.now_nodes, found.now_without_node, found.planned_without_node) == (2, 1, 1)
 
 
