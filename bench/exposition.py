@@ -207,18 +207,15 @@ def main() -> int:
     finally:
         server.stdin.close()
         server.wait(timeout=30)
-    best = min(generated) / min(scrapes)
-    median = statistics.median(generated) / statistics.median(scrapes)
+    ratio = statistics.median(generated) / statistics.median(scrapes)
     print(f"series                     {said['series']:>9,}")
     print(f"body                       {size / 1e6:>9.1f} MB, gzip {len(zipped) / 1e6:.1f} MB")
     print(f"rendering, all four bodies {said['render'] * 1000:>9.0f} ms, once per snapshot")
     print(f"generate_latest            {_milliseconds(generated)}")
     print(f"scrape over loopback       {_milliseconds(scrapes)}")
-    print(
-        f"ratio                      {best:>9.0f} best to best (at least {LEAST_RATIO}), {median:.0f} median to median"
-    )
+    print(f"ratio of the medians       {ratio:>9.0f} (at least {LEAST_RATIO})")
     print(f"server resident            {resident:>9.0f} MiB (under {MOST_MEMORY_MIB}), peak {peak:.0f} MiB")
-    return 0 if said["series"] >= SERIES and best >= LEAST_RATIO and resident < MOST_MEMORY_MIB else 1
+    return 0 if said["series"] >= SERIES and ratio >= LEAST_RATIO and resident < MOST_MEMORY_MIB else 1
 
 
 def _milliseconds(taken: list[float]) -> str:

@@ -21,7 +21,7 @@ import pytest
 import trustme
 
 from exporters.core.errors import SettingsError
-from exporters.core.web.serving import Address, serve, serving
+from exporters.core.web.serving import Address, bind, serve, serving
 from tests.servers.prometheus import wait_until
 
 HASH = bcrypt.hashpw("pence £".encode(), bcrypt.gensalt(4)).decode()
@@ -98,6 +98,14 @@ def test_a_port_in_use_is_reported_with_what_to_do() -> None:
         pass
     assert f"127.0.0.1:{address.port}" in str(refused.value)
     assert "Choose another host or port" in str(refused.value)
+
+
+def test_the_last_small_piece_of_a_body_does_not_wait_for_an_acknowledgement() -> None:
+    """Without TCP_NODELAY it waits 40 ms, the delayed acknowledgement of the reader."""
+    with bind("127.0.0.1", 0) as listener, socket.create_connection(listener.getsockname()):
+        connection, _ = listener.accept()
+        with connection:
+            assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 @pytest.mark.parametrize(
