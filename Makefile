@@ -42,7 +42,7 @@ test: install-dev system
 	$(BIN)/python -m pytest -n $(CORES) --dist loadgroup -m "not slow" tests
 
 test-slow: install-dev system
-	$(BIN)/python -m pytest -m slow tests
+	$(BIN)/python -m pytest -m slow tests || [ $$? -eq 5 ]  # 5: no test is that slow
 
 lint: install-dev
 	$(BIN)/ruff check .

@@ -132,7 +132,7 @@ def bind(host: str, port: int) -> socket.socket:
             where=f"{host}:{port}",
             next_step="Choose another host or port (0: any free one), or stop what listens there.",
         ) from error
-    # Connections inherit it. asyncio sets it only on sockets that name TCP as their protocol, which these do not; without
-    # it the last small piece of a body waits 40 ms for the reader's delayed acknowledgement.
+    # Connections inherit it. asyncio sets it only on sockets that name TCP as their protocol, which these do not;
+    # without it the last small piece of a body waits 40 ms for the reader's delayed acknowledgement.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listener
