@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from exporters.normalise.fit import solve_two_prices
+from exporters.normalise.fit import NORMAL_EQUATIONS, solve_two_prices
 
 FAMILY = ("provider", "region", "zone", "family", "device_model", "operating_system", "capacity_type")
 """Inside a family the same devices stand beside hosts of the same kind."""
@@ -37,11 +37,7 @@ def with_device_fit(machines: pl.DataFrame) -> pl.DataFrame:
     sums = (
         priced.group_by(FAMILY)
         .agg(
-            aa=(pl.col("a") ** 2).sum(),
-            bb=(pl.col("b") ** 2).sum(),
-            ab=(pl.col("a") * pl.col("b")).sum(),
-            sa=pl.col("a").sum(),
-            sb=pl.col("b").sum(),
+            *NORMAL_EQUATIONS,
             spread=pl.col("per_device").max() / pl.col("per_device").min(),
         )
         .filter(pl.col("spread") >= LEAST_SPREAD)

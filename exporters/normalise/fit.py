@@ -25,6 +25,15 @@ SAME_GIB_PER_VCPU = 0.05
 E96s_v5 with 7 GiB per vCPU at the price of 8, and one such machine would spoil its whole group."""
 
 _LEVELS = ("vcpu_level", "gib_level")
+NORMAL_EQUATIONS = (
+    (pl.col("a") ** 2).sum().alias("aa"),
+    (pl.col("b") ** 2).sum().alias("bb"),
+    (pl.col("a") * pl.col("b")).sum().alias("ab"),
+    pl.col("a").sum().alias("sa"),
+    pl.col("b").sum().alias("sb"),
+)
+"""The sums that solve_two_prices works on."""
+
 _GIB_PER_VCPU = pl.col("memory_gib") / pl.col("vcpus")
 
 
@@ -58,11 +67,7 @@ def fit_groups(machines: pl.DataFrame) -> pl.DataFrame:
     sums = (
         members.group_by(GROUP)
         .agg(
-            aa=(pl.col("a") ** 2).sum(),
-            bb=(pl.col("b") ** 2).sum(),
-            ab=(pl.col("a") * pl.col("b")).sum(),
-            sa=pl.col("a").sum(),
-            sb=pl.col("b").sum(),
+            *NORMAL_EQUATIONS,
             roles=pl.col("role").n_unique(),
             offers=pl.len(),
         )
@@ -95,7 +100,7 @@ def solve_two_prices(sums: pl.DataFrame, *, first: str, second: str) -> pl.DataF
     """This will solve non-negative least squares in two unknowns from its sums.
 
     Args:
-        sums: aa, bb, ab, sa, sb: sums over the rows of a², b², a·b, a and b, for a·first + b·second = 1.
+        sums: NORMAL_EQUATIONS over rows with a·first + b·second = 1.
         first: name of the price that goes with a.
         second: name of the price that goes with b.
 
