@@ -9,7 +9,7 @@ from __future__ import annotations
 from decimal import ROUND_HALF_UP, Decimal
 
 import polars as pl
-from babel.numbers import format_compact_currency, format_currency
+from babel.numbers import format_currency
 
 GBP = "GBP"
 NATIVE = pl.Decimal(precision=32, scale=12)
@@ -26,11 +26,6 @@ def pence(amount: float | Decimal) -> Decimal:
 def pounds(amount: float | Decimal) -> str:
     """This will print an amount of pounds as ``£1,234.56``."""
     return format_currency(pence(amount), GBP, locale="en_GB")
-
-
-def pounds_compact(amount: float | Decimal) -> str:
-    """This will print a large amount of pounds as ``£1.2m``."""
-    return format_compact_currency(amount, GBP, locale="en_GB", fraction_digits=1)
 
 
 def rate(gbp: float, *, digits: int = 4) -> str:

@@ -24,10 +24,6 @@ def test_small_rates_keep_their_digits() -> None:
     assert money.rate(0.0425) == "£0.0425"
 
 
-def test_large_amounts_are_short() -> None:
-    assert money.pounds_compact(1_234_567) == "£1.2m"
-
-
 def test_pence_round_half_away_from_zero() -> None:
     assert money.pence(Decimal("-0.125")) == Decimal("-0.13")
 
