@@ -14,6 +14,7 @@ from recommender.advise.build import DIGITS
 from recommender.advise.decision import Decision
 from recommender.advise.plan import RuleCount, Summary
 
+NOTHING = pence(0)
 BASIS = (
     "Requests share: mean requests × the price of vCPU, GiB and GPU at each place, with data flows and expected "
     "interruptions; room on nodes that nobody requests, and system pods, are not in these figures."
@@ -32,7 +33,8 @@ def summary(
         refused_offers: counts by rule.
     """
     current = _sum(placed, "current_gbp_per_hour")
-    saving = _sum(moving.filter(~pl.col("must_move")), "saving_gbp_per_hour")
+    savings = moving.filter(~pl.col("must_move"))["saving_gbp_per_hour"]
+    saving = float(savings.sum())
     delta = -_sum(moving.filter("must_move"), "saving_gbp_per_hour")
     cost = _sum(placed, "gbp_per_hour")
     best = current - decision.unguarded.gain_gbp_per_hour
@@ -43,7 +45,7 @@ def summary(
         planned_gbp_per_hour=round(cost, DIGITS),
         saving_gbp_per_hour=round(saving, DIGITS),
         compliance_delta_gbp_per_hour=round(delta, DIGITS) + 0.0,
-        saving_gbp_per_month=pence(saving * HOURS_PER_MONTH),
+        saving_gbp_per_month=sum((pence(one * HOURS_PER_MONTH) for one in savings), start=NOTHING),
         current_gbp_per_month=pence(current * HOURS_PER_MONTH),
         planned_full_gbp_per_hour=round(_sum(placed, "full_gbp_per_hour"), DIGITS),
         lower_bound_gbp_per_hour=round(bound, DIGITS),

@@ -221,6 +221,8 @@ def savings_stay_within_the_cost(made: Plan) -> None:
             assert 0 <= saving.p10 <= saving.p50 <= saving.p90
             assert float(saving.p90) <= one.current.gbp_per_hour * 730 + 0.005
     assert 0 <= made.summary.saving_gbp_per_hour <= made.summary.current_gbp_per_hour + 1e-9
+    shown = [one.monthly.saving.p50 for one in made.recommendations if one.monthly is not None]
+    assert made.summary.saving_gbp_per_month == sum(shown)  # to the penny: a reader adds up the rows
 
 
 def terms_and_shares_add_up(made: Plan) -> None:
