@@ -12,6 +12,7 @@ from typing import Any
 
 from pydantic import Field
 
+from recommender.advise.capacity_record import CapacityRecommendation
 from recommender.advise.record import Gbp, Part, Recommendation, Refusal, WorkloadName
 
 SCHEMA_VERSION = 1
@@ -216,6 +217,9 @@ class Plan(Part):
     scarce_capacity: tuple[ScarceCapacity, ...]
     placements: tuple[Placement, ...]
     recommendations: tuple[Recommendation, ...]
+    capacity: tuple[CapacityRecommendation, ...] = Field(
+        default=(), description="Advice about owned capacity that is full: to burst, to come home, to buy more."
+    )
     refused: tuple[WorkloadRefusal, ...]
     not_enough_data: tuple[NotEnoughData, ...]
     breaches: tuple[Breach, ...]

@@ -25,6 +25,10 @@ class Kind(StrEnum):
     PLACEMENT = "placement"
     PURCHASE_OPTION = "purchase-option"
     COMPLIANCE = "compliance"
+    BURST = "burst"
+    BURST_RETURN = "burst-return"
+    EXTEND = "extend"
+    COMMIT = "commit"
 
 
 class State(StrEnum):

@@ -17,6 +17,10 @@ KINDS = {
     Kind.PLACEMENT: "move",
     Kind.PURCHASE_OPTION: "buy differently",
     Kind.COMPLIANCE: "owed to a rule",
+    Kind.BURST: "burst",
+    Kind.BURST_RETURN: "come home",
+    Kind.EXTEND: "buy more nodes",
+    Kind.COMMIT: "commit to nodes",
 }
 ORIGINS = {"live": "asked the provider", "cached": "kept from an earlier refresh", "packaged": "shipped with Tuppence"}
 RULES = {
