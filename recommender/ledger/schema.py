@@ -29,8 +29,8 @@ from sqlalchemy.types import TypeDecorator
 
 from exporters.core.errors import StoreError
 
-VERSION = 2
-"""1: events. 2: what a verification measured."""
+VERSION = 3
+"""1: events. 2: what a verification measured. 3: approvals."""
 
 
 class UtcTime(TypeDecorator[datetime]):
@@ -76,6 +76,18 @@ EVENTS = Table(
 )
 """Append only. The primary key keeps two writers from writing the same next event."""
 
+APPROVALS = Table(
+    "tuppence_approvals",
+    METADATA,
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("subject", String(64), nullable=False),
+    Column("at", UtcTime, nullable=False),
+    Column("author", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("detail", Text, nullable=False),
+)
+"""Append only, as the events are."""
+
 SCHEMA = Table("tuppence_ledger", METADATA, Column("version", Integer, primary_key=True, autoincrement=False))
 """One row: the version of the tables."""
 
@@ -84,7 +96,11 @@ def _to_2(connection: Connection) -> None:
     connection.execute(text("ALTER TABLE tuppence_events ADD COLUMN measured TEXT"))
 
 
-MIGRATIONS: dict[int, Callable[[Connection], None]] = {1: _to_2}
+def _to_3(connection: Connection) -> None:
+    APPROVALS.create(connection)
+
+
+MIGRATIONS: dict[int, Callable[[Connection], None]] = {1: _to_2, 2: _to_3}
 """What brings a ledger of a version to the next one."""
 
 

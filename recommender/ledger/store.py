@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import asdict, fields
+from typing import TypeVar
 
-from sqlalchemy import Column, Connection, RowMapping, insert, select, tuple_
+from sqlalchemy import Column, Connection, RowMapping, Table, func, insert, select, tuple_
 from sqlalchemy.exc import IntegrityError
 
 from exporters.core.errors import StoreError
+from recommender.ledger.approvals import Approval
 from recommender.ledger.connect import WRITES, Database, database_of, explained
 from recommender.ledger.events import Event, EventKind
-from recommender.ledger.schema import EVENTS, VERSION, bring_up, version_of
+from recommender.ledger.schema import APPROVALS, EVENTS, VERSION, bring_up, version_of
 from recommender.settings import LedgerSettings
 
 LOCK_WAIT_SECONDS = 10.0
@@ -24,6 +26,8 @@ TRIES = 20
 """How often a writer asks again when others were faster."""
 _AT_ONCE = 200
 _LEAN = [column for column in EVENTS.columns if column.name not in {"document", "measured"}]
+
+Entry = TypeVar("Entry", Event, Approval)
 
 Histories = Mapping[str, tuple[Event, ...]]
 """The events of each recommendation, by sequence, without their documents."""
@@ -58,6 +62,19 @@ class Reader:
     def measurements(self, events: Iterable[Event]) -> Texts:
         """This will return what some verifications measured."""
         return self._texts(EVENTS.c.measured, events)
+
+    def approvals(self, subject: str) -> tuple[Approval, ...]:
+        """This will return every approval of a subject, oldest first."""
+        if self._connection is None:
+            return ()
+        rows = self._connection.execute(select(APPROVALS).order_by(APPROVALS.c.number)).mappings()
+        return tuple(Approval(**dict(row)) for row in rows if row["subject"] == subject)
+
+    def next_approval(self) -> int:
+        """This will return the number of the next approval."""
+        if self._connection is None:
+            return 1
+        return int(self._connection.execute(select(func.coalesce(func.max(APPROVALS.c.number), 0))).scalar_one()) + 1
 
     def _texts(self, column: Column[str], events: Iterable[Event]) -> Texts:
         if self._connection is None:
@@ -124,18 +141,36 @@ class Ledger:
         Raises:
             StoreError: the database refused, or others were faster every time.
         """
+        return self._append(EVENTS, decide, _row)
+
+    def approve(self, decide: Callable[[Reader], Approval | None]) -> Approval | None:
+        """This will write the approval that `decide` makes of what is there; None: it approves nothing.
+
+        Raises:
+            StoreError: see add.
+        """
+
+        def some(reader: Reader) -> tuple[Approval, ...]:
+            made = decide(reader)
+            return () if made is None else (made,)
+
+        return next(iter(self._append(APPROVALS, some, asdict)), None)
+
+    def _append(
+        self, table: Table, decide: Callable[[Reader], Iterable[Entry]], as_row: Callable[[Entry], Mapping[str, object]]
+    ) -> tuple[Entry, ...]:
         self._make_folder()
         with explained(self.where):
             for _ in range(TRIES):
                 try:
                     with self._transaction(writes=True) as connection:
                         bring_up(connection, where=self.where)
-                        events = tuple(decide(Reader(connection)))
-                        if events:
-                            connection.execute(insert(EVENTS), [_row(event) for event in events])
+                        made = tuple(decide(Reader(connection)))
+                        if made:
+                            connection.execute(insert(table), [as_row(one) for one in made])
                 except IntegrityError:
                     continue
-                return events
+                return made
         raise StoreError(
             f"other writers were faster {TRIES} times",
             where=self.where,

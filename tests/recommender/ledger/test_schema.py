@@ -12,6 +12,7 @@ from sqlalchemy.exc import OperationalError
 
 from exporters.core.errors import StoreError
 from recommender.ledger import schema
+from recommender.ledger.approvals import Approval
 from recommender.ledger.decide import Decision, decide
 from recommender.ledger.events import EventKind
 from recommender.ledger.memory import standings_at
@@ -90,6 +91,13 @@ def test_an_old_and_a_new_ledger_have_the_same_columns(old: LedgerSettings) -> N
     Ledger.at(old).add(lambda _: story("proposed", recommendation_id="new", measured="{}"))
     with Ledger.at(old).reading() as reader:
         assert reader.measurements(reader.histories()["new"]) == {("new", 1): "{}"}
+
+
+def test_a_ledger_of_version_1_takes_approvals(old: LedgerSettings) -> None:
+    ledger = Ledger.at(old)
+    ledger.approve(lambda reader: Approval(reader.next_approval(), "calibration", NOON, "ann", "", "{}"))
+    with ledger.reading() as reader:
+        assert [(one.number, one.author) for one in reader.approvals("calibration")] == [(1, "ann")]
 
 
 def test_two_that_bring_it_up_at_once_do_it_once(old: LedgerSettings) -> None:
