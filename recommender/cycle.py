@@ -20,6 +20,7 @@ from recommender.advise.decision import Decision, Question
 from recommender.advise.plan import Plan
 from recommender.frames import (
     WORKLOAD_KEY,
+    ClusterCost,
     Flow,
     Gain,
     Hold,
@@ -35,6 +36,7 @@ from recommender.frames import (
 from recommender.guard.cap import moves_left, within_cap
 from recommender.guard.decided import DECISIONS, with_decisions
 from recommender.guard.steady import BALANCE, with_balance, with_history, with_saving, worth_rules
+from recommender.place.by_cluster import by_cluster
 from recommender.place.candidates import at_current, candidates, current_places, places, some_candidates
 from recommender.place.capacity import free_in_pools, free_in_quotas, limit_facts, uses, with_capacity
 from recommender.place.choose import choose
@@ -66,6 +68,14 @@ class _Here:
 
 
 @dataclass(frozen=True, slots=True)
+class Evaluation:
+    """The advice, and what every workload would cost in every cluster."""
+
+    plan: Plan
+    costs: dy.DataFrame[ClusterCost]
+
+
+@dataclass(frozen=True, slots=True)
 class _Limits:
     clusters: dy.DataFrame[Quota]
     regions: dy.DataFrame[RegionQuota]
@@ -90,7 +100,7 @@ def evaluate(
     not_enough_data: dy.DataFrame[NotEnoughData] | None = None,
     min_coverage_ratio: float = 0.8,
     expires_after_hours: float = 168.0,
-) -> Plan:
+) -> Evaluation:
     """This will say which workload should run where, what that saves, and what cannot be said.
 
     Args:
@@ -131,7 +141,8 @@ def evaluate(
     history = Move.create_empty() if moves is None else moves
     here = _here(question, workloads, flows, pools)
     pairs = _judged(here, question, limits, history, Hold.create_empty() if holds is None else holds)
-    return assemble(question, _decision(here, pairs, _moving(pairs, question, history)))
+    plan = assemble(question, _decision(here, pairs, _moving(pairs, question, history)))
+    return Evaluation(plan=plan, costs=by_cluster(here.workloads, pairs))
 
 
 def _decision(here: _Here, pairs: pl.DataFrame, moving: pl.DataFrame) -> Decision:

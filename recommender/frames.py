@@ -180,6 +180,24 @@ class Latency(dy.Schema):
     ms = dy.Float64(min=0)
 
 
+class ClusterCost(dy.Schema):
+    """What a workload costs at the cheapest place that is allowed in a cluster, by capacity type."""
+
+    cluster = dy.String(primary_key=True, description="where the workload is now, with the next three its key")
+    namespace = dy.String(primary_key=True)
+    workload_kind = dy.String(primary_key=True)
+    workload = dy.String(primary_key=True)
+    to_cluster = dy.String(primary_key=True)
+    to_capacity_type = dy.String(primary_key=True)
+    to_pool = dy.String()
+    to_instance_type = dy.String()
+    allowed = dy.Bool(description="no rule but room refuses it, and it has a price")
+    has_room = dy.Bool(description="no rule refuses it")
+    rules = dy.List(dy.String(), description="ids of the rules that refuse the place that comes nearest")
+    gbp_per_hour = dy.Float64(nullable=True, min=0, description="in cash, egress included; null: not allowed")
+    is_current = dy.Bool(description="the workload is at this place")
+
+
 class Move(dy.Schema):
     """A workload's move in the past, from the ledger: what the cool-down and the cap on moves look at."""
 

@@ -14,7 +14,7 @@ from exporters.core.errors import PricesUnavailableError, SettingsError
 from exporters.store.read import Prices, combine, last_snapshots
 from exporters.store.shelf import open_readable
 from recommender.advise.plan import Plan
-from recommender.cycle import evaluate
+from recommender.cycle import Evaluation, evaluate
 from recommender.ledger.memory import Memory
 from recommender.observe import usage_file, usage_prometheus
 from recommender.observe.coverage import Window
@@ -30,7 +30,14 @@ USAGE_CHOICES = "Set usage.file.path or usage.prometheus.url."
 def evaluation(
     settings: RecommenderSettings, *, at: datetime, window: Window | None = None, memory: Memory | None = None
 ) -> Plan:
-    """This will read everything and evaluate once.
+    """This will read everything and evaluate once; see appraisal."""
+    return appraisal(settings, at=at, window=window, memory=memory).plan
+
+
+def appraisal(
+    settings: RecommenderSettings, *, at: datetime, window: Window | None = None, memory: Memory | None = None
+) -> Evaluation:
+    """This will read everything and evaluate once, and tell what every workload costs in every cluster besides.
 
     Args:
         settings: checked settings.

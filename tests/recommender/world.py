@@ -17,7 +17,7 @@ from exporters.core.frames import EgressRate, Offer
 from exporters.store.read import Prices, combine
 from exporters.store.snapshot import Snapshot
 from recommender.advise.plan import Plan
-from recommender.cycle import evaluate
+from recommender.cycle import Evaluation, evaluate
 from recommender.frames import Flow, Move, Pool, Quota, Workload
 from recommender.settings import Policy
 from tests.builders import NOON, egress_rate, fx_table, offer, snapshot
@@ -266,6 +266,11 @@ def node_agents() -> list[dict[str, Any]]:
 
 
 def plan(*rows: dict[str, Any], **changes: Any) -> Plan:
+    """This will advise on the given workloads on the standard fleet, unless changed."""
+    return appraisal(*rows, **changes).plan
+
+
+def appraisal(*rows: dict[str, Any], **changes: Any) -> Evaluation:
     """This will evaluate the given workloads on the standard fleet, unless changed."""
     inputs: dict[str, Any] = {
         "prices": prices(),
