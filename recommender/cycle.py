@@ -69,10 +69,12 @@ class _Here:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """The advice, and what every workload would cost in every cluster."""
+    """The advice, what every workload would cost in every cluster, and what was evaluated."""
 
     plan: Plan
     costs: dy.DataFrame[ClusterCost]
+    workloads: dy.DataFrame[Workload]
+    flows: dy.DataFrame[Flow]
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +144,8 @@ def evaluate(
     here = _here(question, workloads, flows, pools)
     pairs = _judged(here, question, limits, history, Hold.create_empty() if holds is None else holds)
     plan = assemble(question, _decision(here, pairs, _moving(pairs, question, history)))
-    return Evaluation(plan=plan, costs=by_cluster(here.workloads, pairs))
+    costs = by_cluster(here.workloads, pairs)
+    return Evaluation(plan=plan, costs=costs, workloads=workloads, flows=flows)
 
 
 def _decision(here: _Here, pairs: pl.DataFrame, moving: pl.DataFrame) -> Decision:

@@ -1,7 +1,7 @@
 """Settings of the recommender: where prices and usage come from, the fleet, the policy, and how it serves.
 
 The sections `prices`, `usage`, `clusters`, `region_quotas`, `latency`, `policy`, `recommend`, `ledger`, `forecast`,
-`burst` and `recommender_web` of the settings file; design: "Files that people and tests feed in".
+`burst`, `emit` and `recommender_web` of the settings file; design: "Files that people and tests feed in".
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from zoneinfo import available_timezones
 from pydantic import Field, field_validator, model_validator
 
 from exporters.core.config_file import Section
+from recommender.emit_settings import EmitSettings
 
 
 class PricesSettings(Section):
@@ -360,6 +361,7 @@ class RecommenderSettings(Section):
     ledger: LedgerSettings = LedgerSettings()
     forecast: ForecastSettings = ForecastSettings()
     burst: BurstSettings = BurstSettings()
+    emit: EmitSettings = EmitSettings()
     recommender_web: RecommenderWebSettings = RecommenderWebSettings()
 
     @model_validator(mode="after")

@@ -17,6 +17,7 @@ RECOMMENDER_SECTIONS: Final = frozenset(
         "ledger",
         "forecast",
         "burst",
+        "emit",
         "recommender_web",
     }
 )

@@ -1,0 +1,9 @@
+"""The systems that advice is written for. A new system is a new module with `emit`, and a row here."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from recommender.emit.contract import System
+
+SYSTEMS: Final[tuple[System, ...]] = ()
