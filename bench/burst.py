@@ -92,14 +92,14 @@ def places_of(track: Track, units: list[Unit]) -> Places:
         if (machine.provider, machine.region, machine.market) == (*HOME, "od")
     ]
     fleet = pl.DataFrame(rows)
-    terms = ("egress_gbp_per_hour", "interruption_gbp_per_hour", "lost_work_gbp_per_hour", "one_off_gbp")
+    terms = ("egress_gbp_per_hour", "interruption_gbp_per_hour", "lost_work_gbp_per_hour", "latency_gbp_per_hour")
     who = pl.DataFrame(
         [one.workload for one in units],
         schema=["from_cluster", "namespace", "workload_kind", "workload"],
         orient="row",
     )
     pairs = who.join(fleet.select("to_cluster", "to_pool", "to_instance_type"), how="cross").with_columns(
-        *(pl.lit(0.0).alias(name) for name in terms), refused=pl.lit([], dtype=pl.List(pl.String))
+        *(pl.lit(0.0).alias(name) for name in (*terms, "one_off_gbp")), refused=pl.lit([], dtype=pl.List(pl.String))
     )
     none = pl.DataFrame(schema={"to_cluster": pl.String, "to_pool": pl.String, "free_nodes": pl.Float64})
     quotas = pl.DataFrame(schema={"to_cluster": pl.String})

@@ -13,14 +13,15 @@ import polars as pl
 
 from recommender.burst.burst import BurstPlan, Observation, burst
 from recommender.burst.frames import ActiveBurst
-from recommender.burst.legal import legal_places
+from recommender.burst.legal import Limits, legal_places
 from recommender.forecast.demand import demand
 from recommender.forecast.forecast import Forecasts, forecast
 from recommender.forecast.frames import Demand
 from recommender.frames import ClusterSample, UsageSample
 from recommender.inputs import policy_of, prices_at, usage_at
 from recommender.observe.coverage import Window, coverage_of
-from recommender.observe.fleet import pools, quotas
+from recommender.observe.fleet import namespace_quotas, pools, quotas, region_quotas
+from recommender.observe.latency import latencies
 from recommender.observe.usage import Usage
 from recommender.observe.workloads import Observed, observe
 from recommender.settings import RecommenderSettings
@@ -125,7 +126,10 @@ def _bursts(
         workloads=known.seen.workloads,
         flows=known.seen.flows,
         pools=pools(settings.clusters),
-        quotas=quotas(settings.clusters),
+        limits=Limits(
+            quotas(settings.clusters), region_quotas(settings.region_quotas), namespace_quotas(settings.clusters)
+        ),
+        latency=latencies(settings.latency.file),
         policy=policy,
         min_coverage_ratio=settings.usage.min_coverage_ratio,
     )

@@ -53,10 +53,16 @@ class Overflow(dy.Schema):
     to_capacity_type = dy.String()
     replicas = dy.UInt32(min=1)
     waiting_replicas = dy.UInt32(description="of these, replicas that have no node now")
+    gang_size = dy.UInt32(min=1, description="replicas that go together")
+    replica_vcpus = dy.Float64(min=0)
+    replica_memory_gib = dy.Float64(min=0)
+    replica_gpus = dy.Float64(min=0)
+    gpu_model = dy.String(description="empty: it asks for no GPU; unknown: for any")
     nodes_gbp_per_hour = dy.Float64(min=0, description="its share of the nodes' price; shares add up to the nodes")
     other_gbp_per_hour = dy.Float64(
         min=0, description="egress, expected interruption, and moving spread over the burst's expected hours"
     )
+    one_off_gbp = dy.Float64(min=0, description="of other_gbp_per_hour, what moving costs once, not spread")
     minimum_runtime_minutes = dy.Float64(min=0)
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
 from recommender.burst.node_price import Row, price_of
-from recommender.burst.overflow import Leaving, Question
+from recommender.burst.overflow import Leaving, Question, Surcharge
 from recommender.burst.units import Key, Unit
 from recommender.frames import WORKLOAD_KEY
 
@@ -21,32 +22,62 @@ def overflow_rows(question: Question, leaving: Leaving, workloads: pl.DataFrame)
     A pod's share of its node is its greatest share of what the node has, scaled so that a node's shares are its price.
     """
     runtimes = {tuple(key): minutes for *key, minutes in _minimum_runtimes(workloads)}
-    sums: dict[tuple[Key, str], list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0, 0.0])
+    hours = question.settings.expected_hours
+    sums: dict[tuple[Key, str], _Sum] = defaultdict(_Sum)
     for (offer, _), pods in _nodes_away(leaving).items():
         row = leaving.away[offer]
         price = price_of(row) or 0.0
         shares = {pod: _share(leaving.units[pod], row) for pod in pods}
         for pod, share in shares.items():
             unit = leaving.units[pod]
-            total = sums[unit.workload, offer]
-            total[0] += 1
-            total[1] += unit.is_waiting
-            total[2] += price * share / sum(shares.values())
-            total[3] += leaving.surcharges.get(unit.id, {}).get(offer, 0.0)
-    rows = []
-    for (key, offer), (replicas, waiting, nodes, other) in sorted(sums.items()):
-        rows.append(
-            {
-                **dict(zip(WORKLOAD_KEY, key, strict=True)),
-                **_place(leaving.away[offer]),
-                "replicas": int(replicas),
-                "waiting_replicas": int(waiting),
-                "nodes_gbp_per_hour": nodes,
-                "other_gbp_per_hour": other,
-                "minimum_runtime_minutes": max(question.settings.min_runtime_minutes, runtimes.get(key, 0.0)),
-            }
-        )
-    return rows
+            beside = leaving.surcharges.get(unit.id, {}).get(offer)
+            sums[unit.workload, offer].add(unit, price * share / sum(shares.values()), beside, hours)
+    return [
+        {
+            **dict(zip(WORKLOAD_KEY, key, strict=True)),
+            **_place(leaving.away[offer]),
+            **total.row(),
+            "minimum_runtime_minutes": max(question.settings.min_runtime_minutes, runtimes.get(key, 0.0)),
+        }
+        for (key, offer), total in sorted(sums.items(), key=lambda entry: entry[0])
+    ]
+
+
+@dataclass(slots=True)
+class _Sum:
+    """Replicas of one workload at one place, added up."""
+
+    replicas: int = 0
+    waiting: int = 0
+    nodes: float = 0.0
+    other: float = 0.0
+    once: float = 0.0
+    largest: Unit | None = None
+
+    def add(self, unit: Unit, nodes_gbp_per_hour: float, beside: Surcharge | None, expected_hours: float) -> None:
+        self.replicas += 1
+        self.waiting += unit.is_waiting
+        self.nodes += nodes_gbp_per_hour
+        if beside is not None:
+            self.other += beside.gbp_per_hour(expected_hours)
+            self.once += beside.once_gbp
+        if self.largest is None or unit.replicas > self.largest.replicas:
+            self.largest = unit
+
+    def row(self) -> dict[str, Any]:
+        assert self.largest is not None, "a sum is of at least one replica"
+        return {
+            "replicas": self.replicas,
+            "waiting_replicas": self.waiting,
+            "gang_size": self.largest.replicas,
+            "replica_vcpus": self.largest.vcpus,
+            "replica_memory_gib": self.largest.memory_gib,
+            "replica_gpus": self.largest.gpus,
+            "gpu_model": self.largest.gpu_class,
+            "nodes_gbp_per_hour": self.nodes,
+            "other_gbp_per_hour": self.other,
+            "one_off_gbp": self.once,
+        }
 
 
 def node_rows(question: Question, leaving: Leaving) -> Rows:

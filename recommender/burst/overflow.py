@@ -15,6 +15,7 @@ import polars as pl
 
 from recommender.burst.admissible import Shape
 from recommender.burst.legal import Places
+from recommender.burst.namespaces import closed_namespaces
 from recommender.burst.node_price import PLACE, Row, place_id, price_of
 from recommender.burst.units import Key, Unit
 from recommender.frames import WORKLOAD_KEY
@@ -22,10 +23,31 @@ from recommender.place.packing.problem import Effort, Limit, NodeOffer, Packing,
 from recommender.place.packing.solve import pack
 from recommender.settings import BurstSettings, Policy
 
-_TERMS = ("egress_gbp_per_hour", "interruption_gbp_per_hour", "lost_work_gbp_per_hour")
+_TERMS = ("egress_gbp_per_hour", "interruption_gbp_per_hour", "lost_work_gbp_per_hour", "latency_gbp_per_hour")
 _HOME = "home"
 _DEFAULT_EFFORT = Effort()
-Surcharges = dict[Key, dict[str, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class Surcharge:
+    """What one replica costs at a place beside its node.
+
+    Args:
+        running_gbp_per_hour: egress, expected interruption, lost work, distance.
+        once_gbp: state that moves, the restart, and the interruption that leaving is.
+    """
+
+    running_gbp_per_hour: float
+    once_gbp: float
+
+    def gbp_per_hour(self, expected_hours: float) -> float:
+        """This will spread what it costs once over the hours that a burst is expected to last."""
+        return self.running_gbp_per_hour + self.once_gbp / expected_hours
+
+
+Beside = dict[str, Surcharge]
+"""By place."""
+Surcharges = dict[Key, Beside]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +83,14 @@ class Leaving:
         packing: the solver's answer: nodes at home and away.
         units: unit by pod id.
         away: row of the fleet by offer id.
-        surcharges: £/h beside nodes of one replica, by unit id and place.
+        surcharges: beside nodes, of one replica, by unit id and place.
         left_out: units that were not even asked for, so that no critical one waits.
     """
 
     packing: Packing
     units: dict[str, Unit]
     away: dict[str, Row]
-    surcharges: dict[str, dict[str, float]]
+    surcharges: dict[str, Beside]
     left_out: tuple[Unit, ...]
 
     @property
@@ -133,9 +155,14 @@ def _packed(
 ) -> Leaving:
     mix = [one for one in question.mix if one not in without]
     known = set(away)
-    leaves_for = {one.id: _leaves_for(one, question, extra, known, pinned=pinned) for one in mix}
-    pods = [pod for one in mix for pod in _pods(one, leaves_for[one.id])]
-    pods += [pod for one in question.growth for pod in _pods(one, {})]
+    closed = closed_namespaces(mix, question.places.shared)
+    leaves_for = {}
+    for one in mix:
+        open_to = {key for key in known if (one.id, away[key]["to_cluster"]) not in closed}
+        leaves_for[one.id] = _leaves_for(one, question, extra, open_to, pinned=pinned)
+    hours = question.settings.expected_hours
+    pods = [pod for one in mix for pod in _pods(one, leaves_for[one.id], hours)]
+    pods += [pod for one in question.growth for pod in _pods(one, {}, hours)]
     home = _home_offers(question)
     offers = (*home, *(_offer(key, row) for key, row in away.items()))
     limits = (*_home_limits(home, question.shapes), *_limits(away, question.places))
@@ -144,29 +171,33 @@ def _packed(
     return Leaving(packing, units, away, leaves_for, without)
 
 
-def _leaves_for(
-    unit: Unit, question: Question, extra: Surcharges, known: set[str], *, pinned: bool
-) -> dict[str, float]:
+def _leaves_for(unit: Unit, question: Question, extra: Surcharges, known: set[str], *, pinned: bool) -> Beside:
     """The places a unit may leave for, with the surcharge there."""
     if pinned and unit.is_critical:
         return {}
     penalty = _penalty(unit, question)
-    return {place: gbp + penalty for place, gbp in _places_of(unit, extra).items() if place in known}
+    return {
+        place: replace(one, once_gbp=one.once_gbp + penalty)
+        for place, one in _places_of(unit, extra).items()
+        if place in known
+    }
 
 
-def _places_of(unit: Unit, extra: Surcharges) -> dict[str, float]:
+def _places_of(unit: Unit, extra: Surcharges) -> Beside:
     return extra.get(unit.workload, {})
 
 
 def _penalty(unit: Unit, question: Question) -> float:
-    """£/h for one replica: a unit that runs and does not tolerate interruption is interrupted by leaving."""
+    """Pounds for one replica: a unit that runs and does not tolerate interruption is interrupted by leaving."""
     if unit.is_waiting or unit.is_tolerant:
         return 0.0
-    return question.policy.weights.interruption_gbp / question.settings.expected_hours / unit.replicas
+    return question.policy.weights.interruption_gbp / unit.replicas
 
 
-def _pods(unit: Unit, leaves_for: dict[str, float]) -> list[Pod]:
+def _pods(unit: Unit, leaves_for: Beside, expected_hours: float) -> list[Pod]:
     home = f"{_HOME}/{unit.architecture}"
+    dearer = ((place, one.gbp_per_hour(expected_hours)) for place, one in leaves_for.items())
+    surcharges = tuple(sorted((place, gbp) for place, gbp in dearer if gbp > 0))
     return [
         Pod(
             id=pod,
@@ -176,7 +207,7 @@ def _pods(unit: Unit, leaves_for: dict[str, float]) -> list[Pod]:
             gpu_models=unit.gpu_models,
             allowed=frozenset((home, *leaves_for)),
             gang=unit.id if unit.replicas > 1 else "",
-            surcharges=tuple(sorted((place, gbp) for place, gbp in leaves_for.items() if gbp > 0)),
+            surcharges=surcharges,
         )
         for pod in pod_ids(unit)
     ]
@@ -233,14 +264,27 @@ def _limits(away: dict[str, Row], places: Places) -> list[Limit]:
             if left is not None and own:
                 uses = tuple((key, float(row[column]) if column else 1.0) for key, row in own.items())
                 found.append(Limit(f"quota {quota['to_cluster']} {name}", uses, float(left)))
+    return found + _region_limits(away, places)
+
+
+def _region_limits(away: dict[str, Row], places: Places) -> list[Limit]:
+    """What is left of quotas over all clusters of a region, in machines' vCPUs and GPUs."""
+    found = []
+    for quota in places.shared.regions.iter_rows(named=True):
+        site = (quota["to_provider"], quota["to_region"])
+        own = {key: row for key, row in away.items() if (row["to_provider"], row["to_region"]) == site}
+        for name in ("vcpus", "gpus"):
+            left = quota[f"region_{name}"]
+            if left is not None and own:
+                uses = tuple((key, float(row[f"to_{name}"])) for key, row in own.items())
+                found.append(Limit(f"quota {'/'.join(site)} {name}", uses, float(left)))
     return found
 
 
 def _surcharges(question: Question) -> Surcharges:
-    """What one replica of each workload costs beside nodes at each place the rules let it have, £/h.
+    """What one replica of each workload costs beside nodes at each place the rules let it have.
 
-    Running costs are the workload's, divided by its replicas now; what a move costs once is spread over the hours that
-    a burst is expected to last.
+    Costs are the workload's, divided by its replicas now.
     """
     replicas: dict[Key, int] = {}
     for one in question.mix:
@@ -255,6 +299,6 @@ def _surcharges(question: Question) -> Surcharges:
         terms = [row[name] for name in (*_TERMS, "one_off_gbp")]
         if key not in replicas or any(term is None for term in terms):
             continue
-        once = terms[-1] / question.settings.expected_hours
-        found.setdefault(key, {})[place_id(row)] = (sum(terms[:-1]) + once) / replicas[key]
+        one = Surcharge(sum(terms[:-1]) / replicas[key], terms[-1] / replicas[key])
+        found.setdefault(key, {})[place_id(row)] = one
     return found

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import dataframely as dy
+import polars as pl
+
 from recommender.burst.home import shapes
-from recommender.burst.legal import Places, legal_places
+from recommender.burst.legal import Limits, Places, legal_places
 from recommender.burst.overflow import Leaving, Question, choose_overflow
 from recommender.burst.units import Unit
+from recommender.frames import Latency, NamespaceQuota, RegionQuota
 from recommender.settings import BurstSettings, Policy
 from tests.recommender.burst.units_of import unit
 from tests.recommender.world import flows, node_agents, policy, prices, quotas, standard_pools, workload, workloads
@@ -56,6 +60,25 @@ def as_unit(row: dict[str, Any], **changes: Any) -> Unit:
     )
 
 
+def limits(
+    *,
+    clusters: list[dict[str, Any]] | None = None,
+    regions: list[dict[str, Any]] | None = None,
+    namespaces: list[dict[str, Any]] | None = None,
+) -> Limits:
+    """This will return quotas of the given rows; what a row leaves out has no limit."""
+    return Limits(
+        quotas(*(clusters or [])),
+        RegionQuota.validate(pl.DataFrame(regions or [], schema=RegionQuota.create_empty().schema)),
+        NamespaceQuota.validate(pl.DataFrame(namespaces or [], schema=NamespaceQuota.create_empty().schema)),
+    )
+
+
+def distance(*rows: tuple[str, str, float]) -> dy.DataFrame[Latency]:
+    """This will return measured distances: from, to, milliseconds."""
+    return Latency.validate(pl.DataFrame(list(rows), schema=Latency.create_empty().schema, orient="row"))
+
+
 def places(rows: list[dict[str, Any]], **changes: Any) -> Places:
     """This will judge the workloads beside every place of the standard fleet."""
     eks_agent = workload("node-agent", vcpu_request_mean=0.001, memory_gib_request_mean=0.001, is_system=True)
@@ -64,7 +87,8 @@ def places(rows: list[dict[str, Any]], **changes: Any) -> Places:
         "workloads": workloads(*rows, eks_agent, *node_agents()),
         "flows": flows(),
         "pools": standard_pools(),
-        "quotas": quotas(),
+        "limits": limits(),
+        "latency": Latency.create_empty(),
         "policy": policy(),
         "min_coverage_ratio": 0.8,
     } | changes

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.recommender.burst.home import BELGIUM, FITS, LONDON, as_unit, leaving, left, pod, pods
-from tests.recommender.world import flow, flows, policy, prices, quotas, standard_offers
+from tests.recommender.burst.home import BELGIUM, FITS, LONDON, as_unit, distance, leaving, left, limits, pod, pods
+from tests.recommender.world import flow, flows, policy, prices, standard_offers
 
 INTERRUPTED = 1.50 / 4
 """A pod that runs and tolerates no interruption is interrupted once by leaving, spread over the four hours."""
@@ -81,10 +81,63 @@ def test_a_place_without_a_price_is_unknown_and_not_free() -> None:
 
 def test_a_quota_of_a_cloud_cluster_holds_for_all_that_leaves_together() -> None:
     # A node agent takes a little of 8 vCPUs, so one more machine of 4 is left.
-    limit = quotas({"cluster": "eks-lon", "vcpus": 8.0, "gpus": None, "nodes": None})
-    found = leaving(pods(FITS + 2), quotas=limit)
+    found = leaving(pods(FITS + 2), limits=limits(clusters=[{"cluster": "eks-lon", "vcpus": 8.0}]))
     assert len(left(found)) == 1
     assert len(found.waiting()) == 1
+
+
+def test_a_quota_of_a_region_holds_for_all_clusters_there_together() -> None:
+    # The only other region of the United Kingdom's class is London; one machine of 4 vCPUs is left beside the agent.
+    found = leaving(pods(FITS + 2), limits=limits(regions=[{"provider": "aws", "region": "eu-west-2", "vcpus": 8.0}]))
+    assert len(left(found)) == 1
+    assert list(found.waiting().values()) == ["limits-used-up"]
+
+
+def test_a_quota_of_another_region_stops_nothing() -> None:
+    other = limits(regions=[{"provider": "gcp", "region": "europe-west1", "vcpus": 0.0}])
+    assert len(left(leaving(pods(FITS + 2), limits=other))) == 2
+
+
+def test_a_quota_of_a_namespace_counts_the_requests_of_all_that_leaves_for_it() -> None:
+    # 7 vCPUs requested in shop at most: two pods of 3 are in, a third is not, whatever machines they come to.
+    third = limits(namespaces=[{"cluster": "eks-lon", "namespace": "shop", "vcpus": 7.0}])
+    found = leaving(pods(FITS + 3), limits=third)
+    assert len(left(found)) == 2
+    assert len(found.waiting()) == 1
+
+
+def test_room_in_a_namespace_is_promised_to_what_waits_before_what_runs() -> None:
+    one = limits(namespaces=[{"cluster": "eks-lon", "namespace": "shop", "memory_gib": 5.0}])
+    found = leaving(pods(FITS + 1), limits=one, waiting=("w20",))
+    assert set(left(found)) == {"w20"}
+
+
+def test_a_class_with_a_latency_limit_leaves_only_for_where_the_distance_was_measured() -> None:
+    near = policy(classes={"near": {"latency_ms_max": 5.0}})
+    rows = [pod(f"w{n:02d}", residency_class="near") for n in range(FITS + 1)]
+    assert left(leaving(rows, policy=near)) == {}
+    london = distance(("onprem/london", "aws/eu-west-2", 3.0), ("onprem/london", "gcp/europe-west1", 9.0))
+    assert set(left(leaving(rows, policy=near, latency=london)).values()) == {"eks-lon/general/m5.xlarge"}
+
+
+def test_distance_is_paid_for_where_the_goal_is_latency() -> None:
+    far = policy(
+        classes={"anywhere": {"goal": "latency"}},
+        weights={"latency_gbp_per_ms_hour": 0.1, "restart_minutes": 0.0, "interruption_gbp": 0.0},
+    )
+    rows = [pod(f"w{n:02d}", residency_class="anywhere") for n in range(FITS + 1)]
+    apart = distance(("onprem/london", "aws/eu-west-2", 2.0), ("onprem/london", "gcp/europe-west1", 8.0))
+    found = leaving(rows, policy=far, latency=apart)
+    # Belgium is 0.056 cheaper than London on demand, and 6 ms farther: 0.60 dearer.
+    assert set(left(found).values()) == {"eks-lon/general/m5.xlarge"}
+    assert found.gbp_per_hour == pytest.approx(LONDON + 0.2)
+
+
+def test_where_somebody_dismissed_a_burst_to_nothing_goes() -> None:
+    rows = [*pods(FITS), pod("mobile", residency_class="europe")]
+    assert set(left(leaving(rows)).values()) == {"gke-bel/general/n2-standard-4"}
+    found = leaving(rows, dismissed=[("onprem-lon", "gke-bel", "general")])
+    assert set(left(found).values()) == {"eks-lon/general/m5.xlarge"}
 
 
 def test_room_is_made_for_what_is_expected() -> None:
