@@ -20,13 +20,13 @@ import typer
 from exporters.core.clock import SystemClock, parse_utc
 from exporters.core.output import ListFormat, errors_explained, stderr, write_rows
 from exporters.core.settings_file import DEFAULT_FILE, ConfigOption, settings_path
-from recommender import verification
+from recommender import calibrating, verification
 from recommender.advise.record import State
 from recommender.cli import OutputOption, load_settings
-from recommender.ledger.calibrate import as_diff
 from recommender.ledger.decide import Decision, decide
 from recommender.ledger.events import EventKind
 from recommender.ledger.listing import listed, measured, people_read, people_read_measured
+from recommender.ledger.proposal import as_diff
 from recommender.ledger.store import Ledger
 from recommender.report import words
 
@@ -154,18 +154,30 @@ def verify(config: ConfigOption = None, output: OutputOption = ListFormat.TABLE)
 
 @app.command()
 def calibrate(
-    config: ConfigOption = None, as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False
+    author: AuthorOption,
+    apply: Annotated[
+        bool, typer.Option("--apply", help="Approve: write an approval into the ledger, then the policy's file.")
+    ] = False,
+    reason: ReasonOption = "",
+    config: ConfigOption = None,
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
-    """Propose thresholds from verified savings, as a diff of the settings; nothing is changed."""
+    """Propose figures of the policy from what was verified and decided, as a diff; --apply takes them."""
     with errors_explained():
-        settings = load_settings(config)
-        made = verification.calibrate(settings, at=SystemClock().now())
+        settings, now, approval = load_settings(config), SystemClock().now(), None
+        place = calibrating.policy_place(settings, settings_path(config))
+        if apply:
+            made, approval = calibrating.approve(settings, place, at=now, author=author, reason=reason)
+        else:
+            made = calibrating.calibrated(settings, at=now)
     if as_json:
-        typer.echo(json.dumps(asdict(made), indent=1))
+        typer.echo(json.dumps({**asdict(made), "approval": approval and approval.number}, indent=1))
         return
-    own_file = isinstance(settings.policy, Path)
-    file = settings.policy if own_file else settings_path(config) or DEFAULT_FILE
-    typer.echo(as_diff(made, file=str(file), section=() if own_file else ("policy",)), nl=False)
+    file = str(place.file or DEFAULT_FILE)
+    taken = "" if approval is None else f"approval {approval.number} by {words.shown(author)} is in the ledger"
+    typer.echo(as_diff(made, file=file, section=place.section, taken=taken), nl=False)
+    if approval is not None:
+        stderr.print(f"{file} was written; tuppence serve reads it when it is reloaded.", markup=False, soft_wrap=True)
 
 
 def _decide(advice_id: str, decision: Decision, config: Path | None, output: ListFormat) -> None:

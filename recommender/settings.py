@@ -254,6 +254,17 @@ class Steady(Section):
     max_moves_per_week: int = Field(default=20, ge=0)
 
 
+class Score(Section):
+    """How the scheduler that reads scores weighs them; Open Cluster Management's words for its prioritizers."""
+
+    steady_weight: float = Field(default=3, gt=0, le=10, description="Of the Steady prioritizer.")
+    cost_weight: float = Field(default=10, gt=0, le=10, description="Of the cost score.")
+
+
+Kinds = Literal["placement", "purchase-option"]
+"""Kinds of advice that save."""
+
+
 class Policy(Section):
     """Classes, rules, weights and thresholds."""
 
@@ -262,6 +273,10 @@ class Policy(Section):
     weights: Weights = Weights()
     spot: SpotRisk = SpotRisk()
     steady: Steady = Steady()
+    score: Score = Score()
+    predictions: dict[Kinds, Annotated[float, Field(ge=0.5, le=1.5)]] = Field(
+        default_factory=dict, description="What moves of a kind really save, as a share of what advice predicts."
+    )
 
     @model_validator(mode="after")
     def _classes_exist(self) -> Policy:
@@ -277,6 +292,9 @@ class RecommendSettings(Section):
 
     every_minutes: int = Field(default=60, ge=5, description="Minutes between evaluations while serving.")
     expires_after_hours: float = Field(default=24 * 7, gt=0, description="Life of a recommendation.")
+    verify_after_days: int = Field(
+        default=14, ge=7, le=92, description="Days of usage after a move that its saving is verified by."
+    )
     mode: Literal["recommend"] = Field(default="recommend", description="Nothing is written outside Tuppence.")
 
 

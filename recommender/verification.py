@@ -1,15 +1,14 @@
-"""The edge of verification and calibration: what was carried out is measured by today's usage and written down."""
+"""The edge of verification: what was carried out is measured by today's usage and written down."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from exporters.core.errors import SettingsError
 from recommender.advise.decision import Question
-from recommender.advise.record import Guards, Recommendation, State
+from recommender.advise.record import Recommendation, State
 from recommender.inputs import policy_of, prices_at, usage_at
-from recommender.ledger.calibrate import Calibration, Verified, calibration
 from recommender.ledger.events import TUPPENCE, Event, EventKind
 from recommender.ledger.measurement import VERIFY_DAYS, Outcome, Realised
 from recommender.ledger.memory import standings_at, verified
@@ -42,19 +41,6 @@ def verify(settings: RecommenderSettings, *, at: datetime) -> tuple[Realised, ..
         ledger.add(lambda now: _events(now, waiting, measured, at))
     rest = (one for one in found if one.outcome is not Outcome.MEASURED)
     return (*before, *measured.values(), *rest)
-
-
-def calibrate(settings: RecommenderSettings, *, at: datetime) -> Calibration:
-    """This will propose thresholds from what was verified; see ledger.calibrate.
-
-    Raises:
-        TuppenceError: the ledger or the policy cannot be read.
-    """
-    with Ledger.at(settings.ledger).reading() as reader:
-        histories = reader.histories()
-        items = _items(reader, histories, at)
-        week_ago = _guards_of(reader, histories, at=at - timedelta(days=7))
-    return calibration(items, policy_of(settings).steady, week_ago=week_ago)
 
 
 def _waiting(histories: Histories, at: datetime) -> list[Standing]:
@@ -115,36 +101,3 @@ def _events(reader: Reader, waiting: Sequence[Standing], measured: dict[str, Rea
         for one in waiting
         if one.recommendation_id in measured and histories[one.recommendation_id][-1] == one.last
     ]
-
-
-def _items(reader: Reader, histories: Histories, at: datetime) -> list[Verified]:
-    """Every measurement beside the thresholds that its proposal passed."""
-    rows = verified(reader, histories, at=at)
-    proposals = {
-        one.recommendation_id: event
-        for one in rows
-        for event in histories[one.recommendation_id]
-        if event.kind is EventKind.PROPOSED and event.at <= one.implemented_at
-    }
-    texts = reader.documents(proposals.values())
-    items = []
-    for row in rows:
-        proposal = proposals[row.recommendation_id]
-        advice = Recommendation.model_validate_json(texts[row.recommendation_id, proposal.sequence])
-        if advice.guards is not None and row.predicted_gbp is not None and row.realised_gbp is not None:
-            items.append(Verified(float(row.predicted_gbp), float(row.realised_gbp), advice.guards))
-    return items
-
-
-def _guards_of(reader: Reader, histories: Histories, *, at: datetime) -> Guards | None:
-    """The thresholds that the newest advice of a moment was judged by; None: there was none yet."""
-    proposals = sorted(
-        (event for told in histories.values() for event in told if event.kind is EventKind.PROPOSED and event.at <= at),
-        key=lambda event: (event.at, event.recommendation_id),
-        reverse=True,
-    )
-    for event in proposals:
-        text = reader.documents([event])[event.recommendation_id, event.sequence]
-        if (guards := Recommendation.model_validate_json(text).guards) is not None:
-            return guards
-    return None

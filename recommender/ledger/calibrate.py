@@ -1,25 +1,29 @@
-"""What verified savings say of the thresholds: a proposal, never a change. Pure.
+"""What the ledger says of the policy's numbers: a proposal, never a change. Pure.
 
-Thresholds are compared with predicted savings, but meant for real ones. Where moves save the share r of what was
-predicted (the median over the verified ones), a threshold T asks for T / r of a prediction. T is what the verified
-advice was judged by, so that a proposal that was taken is not taken twice. At least five verified moves are needed;
-in a week a threshold changes by a tenth at most, counted from what it was a week ago.
+Predictions: where measured moves of a kind really saved the share r of what was predicted, later predictions of it are
+read times the shrunken mean (Σr + 10) ÷ (n + 10), between a half and one and a half. Thresholds are compared with
+predicted savings, but meant for real ones: where moves save the median share r, a threshold T asks for T / r of a
+prediction. T is what the verified advice was judged by, so that a proposal that was taken is not taken twice. The scale
+of scores follows from the threshold in per cent. Weights follow decisions; see weights.py. Each needs five matured
+items, and in a week changes by a tenth at most, counted from what it was a week ago too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from statistics import median
 
-from recommender.advise.record import Guards
-from recommender.settings import Steady
-
-LEAST_ITEMS = 5
-MOST_CHANGE_A_WEEK = 0.10
+from recommender.advise.record import SAVING_KINDS, Guards
+from recommender.ledger.bounds import LEAST_ITEMS, Change, Finding, bounded, bounded_ratio, scale_of
+from recommender.ledger.weights import Decided, judgements, weighed
+from recommender.settings import Policy
 
 THRESHOLDS = ("min_saving_gbp_per_month", "min_saving_ratio")
 """The settings of `policy.steady` that a prediction is held against."""
+SHRINKAGE = 10
+"""Moves as predicted that stand beside the measured ones, so that a few do not carry the mean away."""
+_LEAST_FACTOR, _MOST_FACTOR = 0.5, 1.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,23 +31,47 @@ class Verified:
     """A move that was measured.
 
     Args:
+        kind: of the advice.
         predicted_gbp: what the proposal makes of the measured hours.
         realised_gbp: what they saved.
         guards: the thresholds that the proposal passed.
     """
 
+    kind: str
     predicted_gbp: float
     realised_gbp: float
     guards: Guards
 
+    @property
+    def ratio(self) -> float:
+        """Realised ÷ predicted; the prediction must be above zero."""
+        return self.realised_gbp / self.predicted_gbp
+
 
 @dataclass(frozen=True, slots=True)
-class Change:
-    """A proposed change of one setting."""
+class Evidence:
+    """What the ledger holds by a moment.
 
-    setting: str
-    now: float
-    proposed: float
+    Args:
+        verified: the measured moves.
+        decided: the decisions in force.
+        guards_week_ago: the thresholds that advice was judged by a week ago; None: the ledger is younger.
+        approved: what settings that were approved within the week had been before, by setting below `policy`.
+    """
+
+    verified: Sequence[Verified] = ()
+    decided: Sequence[Decided] = ()
+    guards_week_ago: Guards | None = None
+    approved: Mapping[str, float] = field(default_factory=dict)
+
+    def week_ago(self, now: Mapping[str, float]) -> dict[str, float]:
+        """This will return values of a week ago; those in force stand for what nobody wrote down."""
+        told = {
+            f"steady.{name}": float(getattr(self.guards_week_ago, name))
+            for name in THRESHOLDS
+            if self.guards_week_ago is not None
+        }
+        return {**now, **self.approved, **told}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,68 +79,112 @@ class Calibration:
     """What is proposed and why.
 
     Args:
-        items: verified moves with a prediction above zero.
-        ratio: the median of realised ÷ predicted; None: there are too few.
-        changes: proposed; empty: nothing, for the reason in `why`.
-        why: one sentence.
+        changes: proposed; empty: nothing, for the reasons in `findings`.
+        findings: one a subject.
+        scale_now: K of the scores; None: none fits.
+        scale_proposed: K after the changes.
     """
 
-    items: int
-    ratio: float | None
     changes: tuple[Change, ...]
-    why: str
+    findings: tuple[Finding, ...]
+    scale_now: float | None
+    scale_proposed: float | None
 
 
-def calibration(verified: Sequence[Verified], steady: Steady, *, week_ago: Guards | None) -> Calibration:
-    """This will propose thresholds.
+def calibration(evidence: Evidence, policy: Policy) -> Calibration:
+    """This will propose changes of a policy from what the ledger holds."""
+    usable = [one for one in evidence.verified if one.predicted_gbp > 0]
+    before = evidence.week_ago(_in_force(policy))
+    factors, of_factors = _factors(usable, policy, before)
+    thresholds, of_thresholds = _thresholds(usable, policy, before)
+    weights, of_weights = weighed(judgements(evidence.decided, policy), policy.weights, week_ago=before)
+    ratio = next((one.proposed for one in thresholds if one.setting.endswith("min_saving_ratio")), None)
+    scales = [_scale(policy, policy.steady.min_saving_ratio if one is None else one) for one in (None, ratio)]
+    return Calibration(
+        changes=(*factors, *thresholds, *weights),
+        findings=(*of_factors, of_thresholds, _of_scale(*scales), *of_weights),
+        scale_now=scales[0],
+        scale_proposed=scales[1],
+    )
 
-    Args:
-        verified: the measured moves.
-        steady: the thresholds in force.
-        week_ago: those that advice was judged by a week ago; None: the ledger is younger, and those in force stand
-            for them.
-    """
-    usable = [one for one in verified if one.predicted_gbp > 0]
+
+def _in_force(policy: Policy) -> dict[str, float]:
+    factors = {f"predictions.{kind.value}": _factor(policy, kind.value) for kind in SAVING_KINDS}
+    return factors | {f"steady.{name}": float(getattr(policy.steady, name)) for name in THRESHOLDS}
+
+
+def _factor(policy: Policy, kind: str) -> float:
+    return next((float(value) for name, value in policy.predictions.items() if name == kind), 1.0)
+
+
+def _factors(
+    usable: Sequence[Verified], policy: Policy, before: Mapping[str, float]
+) -> tuple[list[Change], list[Finding]]:
+    changes, findings = [], []
+    for kind in (one.value for one in SAVING_KINDS):
+        ratios = [one.ratio for one in usable if one.kind == kind]
+        subject, setting = f"predictions of kind {kind}", f"predictions.{kind}"
+        if len(ratios) < LEAST_ITEMS:
+            findings.append(Finding(subject, len(ratios), LEAST_ITEMS, _too_few(len(ratios))))
+            continue
+        mean = (sum(ratios) + SHRINKAGE) / (len(ratios) + SHRINKAGE)
+        now, wanted = _factor(policy, kind), min(max(mean, _LEAST_FACTOR), _MOST_FACTOR)
+        says = (
+            f"{len(ratios)} measured moves saved {sum(ratios) / len(ratios):.0%} of what was predicted on average, "
+            f"{wanted:.0%} with {SHRINKAGE} as predicted beside them"
+        )
+        findings.append(Finding(subject, len(ratios), LEAST_ITEMS, says))
+        changes += _changed(setting, now, bounded(wanted, now=now, week_ago=before[setting]), says)
+    return changes, findings
+
+
+def _thresholds(
+    usable: Sequence[Verified], policy: Policy, before: Mapping[str, float]
+) -> tuple[list[Change], Finding]:
+    subject = "thresholds of a move"
     if len(usable) < LEAST_ITEMS:
-        why = f"{len(usable)} verified moves, and {LEAST_ITEMS} are needed"
-        return Calibration(items=len(usable), ratio=None, changes=(), why=why)
-    ratio = median(one.realised_gbp / one.predicted_gbp for one in usable)
-    proposed = [_change(name, ratio, usable, steady, week_ago) for name in THRESHOLDS]
-    changes = tuple(one for one in proposed if one.now != one.proposed)
+        return [], Finding(subject, len(usable), LEAST_ITEMS, _too_few(len(usable)))
+    ratio = median(one.ratio for one in usable)
     share = f"moves save {ratio:.0%} of what was predicted (median of {len(usable)})"
-    why = share if changes else f"{share}; the thresholds stand, or have changed as far as one week allows"
-    return Calibration(items=len(usable), ratio=ratio, changes=changes, why=why)
+    changes = [
+        change
+        for name in THRESHOLDS
+        for change in _changed(f"steady.{name}", *_threshold(name, ratio, usable, policy, before), share)
+    ]
+    says = share if changes else f"{share}; the thresholds stand, or have changed as far as one week allows"
+    return changes, Finding(subject, len(usable), LEAST_ITEMS, says)
 
 
-def _change(name: str, ratio: float, usable: Sequence[Verified], steady: Steady, week_ago: Guards | None) -> Change:
-    now = float(getattr(steady, name))
-    before = float(getattr(week_ago or steady, name))
-    low = max(now, before) * (1.0 - MOST_CHANGE_A_WEEK)
-    high = min(now, before) * (1.0 + MOST_CHANGE_A_WEEK)
-    if low > high:
-        return Change(setting=name, now=now, proposed=now)
+def _threshold(
+    name: str, ratio: float, usable: Sequence[Verified], policy: Policy, before: Mapping[str, float]
+) -> tuple[float, float]:
+    now, week_ago = float(getattr(policy.steady, name)), before[f"steady.{name}"]
     meant = median(float(getattr(one.guards, name)) for one in usable)
     # A median that saved nothing asks for as much as a week allows.
-    wanted = meant / ratio if ratio > 0 else high
-    most = min(high, 1.0) if name == "min_saving_ratio" else high
-    return Change(setting=name, now=now, proposed=round(min(max(wanted, low), most), 6))
+    wanted = meant / ratio if ratio > 0 else max(now, week_ago) * 2.0
+    bound = bounded_ratio if name == "min_saving_ratio" else bounded
+    return now, bound(wanted, now=now, week_ago=week_ago)
 
 
-def as_diff(made: Calibration, *, file: str, section: Sequence[str]) -> str:
-    """This will write a proposal as a diff of the settings.
+def _changed(setting: str, now: float, proposed: float, why: str) -> list[Change]:
+    return [Change(setting, now, proposed, why)] if proposed != now else []
 
-    Args:
-        made: the proposal.
-        file: the settings file, or the policy's own, for the reader.
-        section: the keys that lead to `steady` in it.
-    """
-    lines = [f"# {made.why}"]
-    if not made.changes:
-        return "\n".join(lines) + "\n"
-    lines += [f"# Nothing was changed. To take it, edit {file}:"]
-    for depth, key in enumerate((*section, "steady")):
-        lines.append(f"  {'  ' * depth}{key}:")
-    indent = "  " * (len(section) + 1)
-    for one in made.changes:
-        lines += [f"- {indent}{one.setting}: {one.now:g}", f"+ {indent}{one.setting}: {one.proposed:g}"]
-    return "\n".join(lines) + "\n"
+
+def _too_few(items: int) -> str:
+    return f"not enough matured items: {items} of {LEAST_ITEMS}"
+
+
+def _scale(policy: Policy, min_saving_ratio: float) -> float | None:
+    return scale_of(
+        steady_weight=policy.score.steady_weight,
+        cost_weight=policy.score.cost_weight,
+        min_saving_ratio=min_saving_ratio,
+    )
+
+
+def _of_scale(now: float | None, proposed: float | None) -> Finding:
+    told = "no scale fits a saving ratio of 0 or 1" if now is None or proposed is None else f"K is {now:.1f}"
+    if now is not None and proposed is not None and proposed != now:
+        told = f"K goes from {now:.1f} to {proposed:.1f} with steady.min_saving_ratio"
+    beyond = "the ledger holds no decision of a scheduler that could say more"
+    return Finding("scale of scores", 0, LEAST_ITEMS, f"{told}; {beyond}")

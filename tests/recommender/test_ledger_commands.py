@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -176,7 +177,7 @@ def test_an_empty_ledger_says_so_and_is_an_empty_list_for_machines(run: Run, tmp
     assert "is accepted, open" in run("list").stderr
     assert rows(run("list", "--all", "-o", "json")) == []
     assert rows(run("verify", "-o", "json")) == []
-    assert run("calibrate").stdout == "# 0 verified moves, and 5 are needed\n"
+    assert "# thresholds of a move: not enough matured items: 0 of 5\n" in run("calibrate").stdout
     assert not (tmp_path / "ledger.sqlite").exists()
 
 
@@ -241,7 +242,73 @@ def test_a_move_is_verified_once_with_what_it_saved(run: Run, moved: Recommendat
     assert kinds == [EventKind.PROPOSED, EventKind.IMPLEMENTED, EventKind.VERIFIED]
     assert f"saves £{row['predicted_gbp_per_month']:,.2f}" in run("list", "--state", "verified").stdout
     assert f"£{row['realised_gbp']:,.2f}" in run("verify").stdout
-    assert run("calibrate").stdout == "# 1 verified moves, and 5 are needed\n"
+    assert "# thresholds of a move: not enough matured items: 1 of 5\n" in run("calibrate").stdout
+
+
+@pytest.fixture
+def matured(run: Run, moved: Recommendation, config: Path) -> list[str]:
+    """Five moves like the one that was carried out, each measured at nine tenths of what was predicted."""
+    [row] = rows(run("verify", "-o", "json"))
+    ledger = Ledger.at(load_settings(config).ledger)
+    with ledger.reading() as reader:
+        told = reader.histories()[moved.id]
+        document, measured = reader.documents(told), reader.measurements(told)
+    text = json.loads(measured[moved.id, 3]) | {"realised_gbp": 0.9 * row["predicted_gbp"]}
+    names = [f"twin{number}" for number in range(5)]
+    twins = [
+        replace(
+            one,
+            recommendation_id=name,
+            document=document.get((moved.id, one.sequence)),
+            measured=json.dumps(text | {"recommendation_id": name}) if one.kind is EventKind.VERIFIED else None,
+        )
+        for name in names
+        for one in told
+    ]
+    ledger.add(lambda _: twins)
+    return names
+
+
+@pytest.mark.usefixtures("matured")
+def test_a_proposal_changes_nothing_until_it_is_approved_and_then_the_file_and_the_ledger(
+    run: Run, config: Path, noon: time_machine.Coordinates
+) -> None:
+    policy = Path(yaml.safe_load(config.read_text("utf-8"))["policy"])
+    policy = policy if policy.is_absolute() else config.parent / policy
+    before = policy.read_text("utf-8")
+    shown = run("calibrate")
+    assert (shown.exit_code, policy.read_text("utf-8")) == (0, before)
+    assert "Nothing was changed" in shown.stdout
+    taken = run("calibrate", "--apply", "--author", "eve", "--reason", "the report of Monday")
+    assert taken.exit_code == 0, taken.stderr
+    assert "approval 1 by eve is in the ledger" in taken.stdout
+    # Five at 90 %, one at 100 %: the median asks for 20 ÷ 0.9 = 22.2, of which the week allows 22.
+    assert yaml.safe_load(policy.read_text("utf-8"))["steady"]["min_saving_gbp_per_month"] == 22
+    with Ledger.at(load_settings(config).ledger).reading() as reader:
+        [approval] = reader.approvals("calibration")
+    assert (approval.author, approval.reason, approval.at) == ("eve", "the report of Monday", NOON)
+    assert {"setting": "steady.min_saving_gbp_per_month", "now": 20.0, "proposed": 22.0}.items() <= next(
+        one for one in json.loads(approval.detail)["changes"] if one["setting"].endswith("gbp_per_month")
+    ).items()
+    again = run("calibrate", "--apply", "--json")
+    assert "steady.min_saving_gbp_per_month" not in {one["setting"] for one in json.loads(again.stdout)["changes"]}
+
+
+@pytest.mark.usefixtures("matured")
+def test_what_cannot_be_put_into_the_file_is_not_approved(run: Run, config: Path) -> None:
+    document = yaml.safe_load(config.read_text(encoding="utf-8"))
+    document["policy"] = {"steady": {"min_saving_gbp_per_month": "${LEAST:-20}"}}
+    config.write_text(yaml.safe_dump(document), encoding="utf-8")
+    result = run("calibrate", "--apply")
+    assert (result.exit_code, "by hand" in result.stderr) == (2, True)
+    with Ledger.at(load_settings(config).ledger).reading() as reader:
+        assert reader.approvals("calibration") == ()
+
+
+def test_nobody_approves_nothing(run: Run) -> None:
+    assert "nobody is named who approves" in run("calibrate", "--apply", "--author", " ").stderr
+    empty = run("calibrate", "--apply")
+    assert (empty.exit_code, "Nothing was changed" in empty.stdout, "approval" in empty.stdout) == (0, False, False)
 
 
 def test_a_move_of_yesterday_is_not_verified_yet(run: Run, advice: list[dict[str, Any]], config: Path) -> None:
