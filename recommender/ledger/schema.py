@@ -29,8 +29,8 @@ from sqlalchemy.types import TypeDecorator
 
 from exporters.core.errors import StoreError
 
-VERSION = 3
-"""1: events. 2: what a verification measured. 3: approvals."""
+VERSION = 4
+"""1: events. 2: what a verification measured. 3: approvals. 4: publications."""
 
 
 class UtcTime(TypeDecorator[datetime]):
@@ -88,6 +88,17 @@ APPROVALS = Table(
 )
 """Append only, as the events are."""
 
+PUBLICATIONS = Table(
+    "tuppence_publications",
+    METADATA,
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("at", UtcTime, nullable=False),
+    Column("hub", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("namespaces", Text, nullable=False),
+)
+"""Append only, as the events are."""
+
 SCHEMA = Table("tuppence_ledger", METADATA, Column("version", Integer, primary_key=True, autoincrement=False))
 """One row: the version of the tables."""
 
@@ -100,7 +111,11 @@ def _to_3(connection: Connection) -> None:
     APPROVALS.create(connection)
 
 
-MIGRATIONS: dict[int, Callable[[Connection], None]] = {1: _to_2, 2: _to_3}
+def _to_4(connection: Connection) -> None:
+    PUBLICATIONS.create(connection)
+
+
+MIGRATIONS: dict[int, Callable[[Connection], None]] = {1: _to_2, 2: _to_3, 3: _to_4}
 """What brings a ledger of a version to the next one."""
 
 

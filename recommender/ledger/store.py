@@ -18,7 +18,8 @@ from exporters.core.errors import StoreError
 from recommender.ledger.approvals import Approval
 from recommender.ledger.connect import WRITES, Database, database_of, explained
 from recommender.ledger.events import Event, EventKind
-from recommender.ledger.schema import APPROVALS, EVENTS, VERSION, bring_up, version_of
+from recommender.ledger.publications import Publication, latest
+from recommender.ledger.schema import APPROVALS, EVENTS, PUBLICATIONS, VERSION, bring_up, version_of
 from recommender.settings import LedgerSettings
 
 LOCK_WAIT_SECONDS = 10.0
@@ -27,7 +28,7 @@ TRIES = 20
 _AT_ONCE = 200
 _LEAN = [column for column in EVENTS.columns if column.name not in {"document", "measured"}]
 
-Entry = TypeVar("Entry", Event, Approval)
+Entry = TypeVar("Entry", Event, Approval, Publication)
 
 Histories = Mapping[str, tuple[Event, ...]]
 """The events of each recommendation, by sequence, without their documents."""
@@ -72,9 +73,23 @@ class Reader:
 
     def next_approval(self) -> int:
         """This will return the number of the next approval."""
+        return self._next_number(APPROVALS)
+
+    def publications(self) -> dict[tuple[str, str], Publication]:
+        """This will return the newest publication of each hub and name."""
+        if self._connection is None:
+            return {}
+        rows = self._connection.execute(select(PUBLICATIONS)).mappings()
+        return latest(Publication(**{str(name): value for name, value in row.items()}) for row in rows)
+
+    def next_publication(self) -> int:
+        """This will return the number of the next publication."""
+        return self._next_number(PUBLICATIONS)
+
+    def _next_number(self, table: Table) -> int:
         if self._connection is None:
             return 1
-        return int(self._connection.execute(select(func.coalesce(func.max(APPROVALS.c.number), 0))).scalar_one()) + 1
+        return int(self._connection.execute(select(func.coalesce(func.max(table.c.number), 0))).scalar_one()) + 1
 
     def _texts(self, column: Column[str], events: Iterable[Event]) -> Texts:
         if self._connection is None:
@@ -155,6 +170,14 @@ class Ledger:
             return () if made is None else (made,)
 
         return next(iter(self._append(APPROVALS, some, asdict)), None)
+
+    def publish(self, decide: Callable[[Reader], Iterable[Publication]]) -> tuple[Publication, ...]:
+        """This will write the publications that `decide` makes of what is there, in one transaction.
+
+        Raises:
+            StoreError: see add.
+        """
+        return self._append(PUBLICATIONS, decide, asdict)
 
     def _append(
         self, table: Table, decide: Callable[[Reader], Iterable[Entry]], as_row: Callable[[Entry], Mapping[str, object]]
