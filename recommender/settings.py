@@ -1,7 +1,7 @@
 """Settings of the recommender: where prices and usage come from, the fleet, the policy, and how it serves.
 
 The sections `prices`, `usage`, `clusters`, `region_quotas`, `latency`, `policy`, `recommend`, `ledger`, `forecast`,
-`burst`, `emit` and `recommender_web` of the settings file; design: "Files that people and tests feed in".
+`burst`, `emit`, `rollout` and `recommender_web` of the settings file; design: "Files that people and tests feed in".
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pydantic import Field, field_validator, model_validator
 
 from exporters.core.config_file import Section
 from recommender.emit_settings import EmitSettings
+from recommender.rollout_settings import RolloutSettings
 
 
 class PricesSettings(Section):
@@ -380,6 +381,7 @@ class RecommenderSettings(Section):
     forecast: ForecastSettings = ForecastSettings()
     burst: BurstSettings = BurstSettings()
     emit: EmitSettings = EmitSettings()
+    rollout: RolloutSettings = RolloutSettings()
     recommender_web: RecommenderWebSettings = RecommenderWebSettings()
 
     @model_validator(mode="after")

@@ -18,6 +18,7 @@ RECOMMENDER_SECTIONS: Final = frozenset(
         "forecast",
         "burst",
         "emit",
+        "rollout",
         "recommender_web",
     }
 )
