@@ -5,9 +5,140 @@ The section `emit` of the settings file. A new system is a class here and a fiel
 
 from __future__ import annotations
 
-from pydantic import Field
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from pydantic import Field, model_validator
 
 from exporters.core.config_file import Section
+
+CapacityType = Literal["on-demand", "spot", "committed-1y", "committed-3y", "owned"]
+
+
+class KueueQueue(Section):
+    """A ClusterQueue that a worker cluster has now."""
+
+    cluster: str = Field(min_length=1, description="The worker's name in `clusters`.")
+    name: str = Field(min_length=1, description="The ClusterQueue's name.")
+    file: Path | None = Field(
+        default=None, description="What `kubectl get clusterqueue NAME -o yaml` printed; read with the settings."
+    )
+    current: dict[str, Any] | None = Field(default=None, description="The same, written here instead of in a file.")
+    flavors: dict[CapacityType, str] = Field(
+        default_factory=dict, description="ResourceFlavor of each capacity type; default: as they are handed over."
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, given: object) -> object:
+        """A file stands for what is in it: nothing after the settings reads it again."""
+        if not isinstance(given, dict) or given.get("file") is None or given.get("current") is not None:
+            return given
+        try:
+            current = yaml.safe_load(Path(str(given["file"])).read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+            raise ValueError(f"the ClusterQueue in {given['file']} cannot be read ({error})") from error
+        return given | {"current": current}
+
+    @model_validator(mode="after")
+    def _is_the_queue(self) -> KueueQueue:
+        if self.current is None:
+            return self
+        metadata = self.current.get("metadata")
+        name = metadata.get("name") if isinstance(metadata, dict) else None
+        if self.current.get("kind") != "ClusterQueue" or name != self.name:
+            raise ValueError(f"what is given as current is not the ClusterQueue {self.name!r}")
+        if not self.current.get("spec"):
+            raise ValueError(f"the ClusterQueue {self.name!r} has no spec")
+        return self
+
+
+class KueueSettings(Section):
+    """Kueue and MultiKueue."""
+
+    api_version: Literal["kueue.x-k8s.io/v1beta2", "kueue.x-k8s.io/v1beta1"] = Field(
+        default="kueue.x-k8s.io/v1beta2", description="v1beta1 for a Kueue that has no v1beta2."
+    )
+    queue: str = Field(
+        default="tuppence",
+        pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
+        max_length=63,
+        description="Name of the ClusterQueue for clusters that `queues` says nothing of.",
+    )
+    cohort: str = Field(
+        default="",
+        pattern=r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$",
+        description="Cohort of that ClusterQueue; empty: none, and then nothing is borrowed.",
+    )
+    queues: tuple[KueueQueue, ...] = Field(default=(), description="ClusterQueues that there are.")
+    priorities: dict[Literal["low", "medium", "high"], int] = Field(
+        default_factory=lambda: {"low": 100, "medium": 500, "high": 1000},
+        description="Value of the WorkloadPriorityClass of each criticality.",
+    )
+
+    @model_validator(mode="after")
+    def _distinct(self) -> KueueSettings:
+        keys = [(queue.cluster, queue.name) for queue in self.queues]
+        if len(set(keys)) != len(keys):
+            raise ValueError("emit.kueue.queues: a ClusterQueue is named twice")
+        if set(self.priorities) != {"low", "medium", "high"}:
+            raise ValueError("emit.kueue.priorities: give low, medium and high")
+        if not self.priorities["low"] < self.priorities["medium"] < self.priorities["high"]:
+            raise ValueError("emit.kueue.priorities: low < medium < high must hold")
+        return self
+
+
+class KarmadaSplit(Section):
+    """A workload whose replicas Karmada divides among clusters in fixed shares."""
+
+    cluster: str = Field(min_length=1, description="Where the workload was observed.")
+    namespace: str = Field(min_length=1)
+    workload_kind: str = "Deployment"
+    workload: str = Field(min_length=1)
+    clusters: tuple[str, ...] = Field(min_length=2, description="Clusters that it is divided among.")
+
+
+class KarmadaSettings(Section):
+    """Karmada."""
+
+    split: tuple[KarmadaSplit, ...] = Field(
+        default=(), description="Workloads that run in several clusters at once, in shares by price."
+    )
+
+
+class FleetSettings(Section):
+    """Azure Kubernetes Fleet Manager."""
+
+    api_version: Literal["placement.kubernetes-fleet.io/v1", "placement.kubernetes-fleet.io/v1beta1"] = (
+        "placement.kubernetes-fleet.io/v1"
+    )
+    sort_by: Literal["per-cpu-core-cost", "per-gb-memory-cost"] = Field(
+        default="per-cpu-core-cost",
+        description="The one cost property that is sorted by: each of the two divides the whole price of a node.",
+    )
+    weight: int = Field(default=80, ge=1, le=100, description="Weight of the sorter.")
+
+
+class VolcanoDataSource(Section):
+    """A data set and the clusters that hold it."""
+
+    name: str = Field(min_length=1)
+    system: str = Field(min_length=1, description="What holds it: s3, hdfs, hive …")
+    type: str = Field(min_length=1, description="bucket, table …")
+    to: str = Field(pattern=r"^[^/]+/[^/]+$", description="provider/region of the flows that read or write it.")
+
+
+class VolcanoSettings(Section):
+    """Volcano and Volcano Global."""
+
+    queue: str = Field(
+        default="tuppence",
+        pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
+        max_length=63,
+        description="Queue of the workloads of a cluster.",
+    )
+    data_sources: tuple[VolcanoDataSource, ...] = ()
 
 
 class EmitSettings(Section):
@@ -19,3 +150,15 @@ class EmitSettings(Section):
         max_length=200,
         description="DNS name before the slash in labels and annotations; the default is of the private domain.",
     )
+    class_expires_after_hours: float = Field(
+        default=24, gt=0, description="Life of objects that serve a class and carry out no recommendation."
+    )
+    node_labels: dict[str, dict[CapacityType, dict[str, str]]] = Field(
+        default_factory=dict,
+        description="By provider and capacity type, the labels that such nodes carry; default: those of Karpenter, GKE "
+        "and AKS where they have one, else <label_prefix>/capacity-type.",
+    )
+    kueue: KueueSettings = KueueSettings()
+    karmada: KarmadaSettings = KarmadaSettings()
+    fleet: FleetSettings = FleetSettings()
+    volcano: VolcanoSettings = VolcanoSettings()
