@@ -28,6 +28,7 @@ from recommender.frames import (
     Move,
     NamespaceQuota,
     NotEnoughData,
+    ObservedPool,
     Pool,
     Quota,
     RegionQuota,
@@ -45,6 +46,7 @@ from recommender.place.cost import TERMS, priced, with_move
 from recommender.place.egress import egress_cost, egress_lines, state_cost
 from recommender.place.latency import distances
 from recommender.place.located import locate, observed_clusters
+from recommender.place.overhead import node_room, with_per_node
 from recommender.place.rule import judge
 from recommender.place.shared_quotas import free_in_shared
 from recommender.place.shortlist import shortlist
@@ -100,6 +102,7 @@ def evaluate(
     moves: dy.DataFrame[Move] | None = None,
     holds: dy.DataFrame[Hold] | None = None,
     not_enough_data: dy.DataFrame[NotEnoughData] | None = None,
+    nodes_seen: dy.DataFrame[ObservedPool] | None = None,
     min_coverage_ratio: float = 0.8,
     expires_after_hours: float = 168.0,
 ) -> Evaluation:
@@ -113,13 +116,13 @@ def evaluate(
         policy: classes, weights, thresholds.
         at: the time of the evaluation (UTC).
         usage_window: first and last moment of the usage (UTC).
-        quotas: limits of clusters; None: none.
-        region_quotas: limits of regions over all clusters there; None: none.
-        namespace_quotas: limits of namespaces in clusters; None: none.
+        quotas: limits of clusters, region_quotas of regions over all clusters there, namespace_quotas of namespaces in
+            clusters; None: none.
         latency: distances between regions; None: none is known.
         moves: recent moves, from the ledger; None: none.
         holds: decisions that keep advice away, from the ledger; None: none.
         not_enough_data: what observe says cannot be advised; None: a cluster without workloads was not seen.
+        nodes_seen: the nodes that were seen, beside the fleet; None: the source of usage knows no nodes.
         min_coverage_ratio: share of the window below which a workload's cluster was not observed enough.
         expires_after_hours: life of a recommendation.
     """
@@ -134,18 +137,27 @@ def evaluate(
         min_coverage_ratio=min_coverage_ratio,
         latency=Latency.create_empty() if latency is None else latency,
         unfit=None if not_enough_data is None else not_enough_data.sort(NotEnoughData.primary_key()),
+        nodes_seen=None if nodes_seen is None else nodes_seen.sort(ObservedPool.primary_key()),
     )
-    limits = _Limits(
-        clusters=Quota.create_empty() if quotas is None else quotas,
-        regions=RegionQuota.create_empty() if region_quotas is None else region_quotas,
-        namespaces=NamespaceQuota.create_empty() if namespace_quotas is None else namespace_quotas,
-    )
+    limits = _limits(quotas, region_quotas, namespace_quotas)
     history = Move.create_empty() if moves is None else moves
     here = _here(question, workloads, flows, pools)
     pairs = _judged(here, question, limits, history, Hold.create_empty() if holds is None else holds)
     plan = assemble(question, _decision(here, pairs, _moving(pairs, question, history)))
     costs = by_cluster(here.workloads, pairs)
     return Evaluation(plan=plan, costs=costs, workloads=workloads, flows=flows)
+
+
+def _limits(
+    clusters: dy.DataFrame[Quota] | None,
+    regions: dy.DataFrame[RegionQuota] | None,
+    namespaces: dy.DataFrame[NamespaceQuota] | None,
+) -> _Limits:
+    return _Limits(
+        clusters=Quota.create_empty() if clusters is None else clusters,
+        regions=RegionQuota.create_empty() if regions is None else regions,
+        namespaces=NamespaceQuota.create_empty() if namespaces is None else namespaces,
+    )
 
 
 def _decision(here: _Here, pairs: pl.DataFrame, moving: pl.DataFrame) -> Decision:
@@ -176,8 +188,10 @@ def _here(
     located = locate(
         workloads, pools, question.policy, min_coverage_ratio=question.min_coverage_ratio, unfit=question.unfit
     )
-    current = current_places(located, question.prices.offers, question.policy)
-    fleet = places(pools, question.prices.offers)
+    on_nodes = with_per_node(located, question.nodes_seen)
+    room = node_room(on_nodes, question.nodes_seen)
+    current = current_places(on_nodes, question.prices.offers, question.policy)
+    fleet = places(pools, question.prices.offers, room)
     known = current.filter(pl.col("from_provider").is_not_null())
     sites = known.select("w", provider="from_provider", region="from_region")
     numbered = (
@@ -190,7 +204,7 @@ def _here(
     lines = egress_lines(numbered, sites, regions, question.prices.egress)
     every_region = pl.concat([regions, sites.select("provider", "region")])
     apart = distances(known, numbered, every_region, question.latency)
-    costs = judge(priced(at_current(current), egress_cost(lines), question.policy, apart), BINDING, into="breaks")
+    costs = judge(priced(at_current(current, room), egress_cost(lines), question.policy, apart), BINDING, into="breaks")
     no_egress = pl.when(pl.col("egress_gbp_per_hour").is_null()).then(pl.lit("no-egress-price"))
     return _Here(
         workloads=costs.with_columns(reason=pl.coalesce("reason", no_egress)),
@@ -239,9 +253,12 @@ def _pricing(
     moving_state = bare.filter(pl.col("state_gib") > 0).select("w", "state_gib")
     state = state_cost(moving_state, here.flows, here.sites, regions, question.prices.egress)
     egress = egress_cost(here.lines)
-    in_pools = free_in_pools(here.fleet, here.workloads)
-    in_quotas = free_in_quotas(limits.clusters, here.workloads)
-    shared = free_in_shared(limits.regions, limits.namespaces, here.workloads)
+    # What is on every node is taken from what nodes leave: it needs no nodes of its own.
+    nodes_needed = pl.when(~pl.col("per_node")).then("nodes_needed").otherwise(0.0)
+    running = here.workloads.with_columns(nodes_needed=nodes_needed)
+    in_pools = free_in_pools(here.fleet, running.filter(~pl.col("per_node")))
+    in_quotas = free_in_quotas(limits.clusters, running)
+    shared = free_in_shared(limits.regions, limits.namespaces, running)
     observed = observed_clusters(
         question.workloads,
         question.pools,

@@ -73,6 +73,7 @@ def appraisal(
         moves=None if memory is None else memory.moves,
         holds=None if memory is None else memory.holds(usage_start=period.start),
         not_enough_data=seen.not_enough_data,
+        nodes_seen=seen.pools,
         min_coverage_ratio=settings.usage.min_coverage_ratio,
         expires_after_hours=settings.recommend.expires_after_hours,
     )

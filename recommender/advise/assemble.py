@@ -11,12 +11,15 @@ from exporters.core.money import GBP
 from exporters.store.read import Prices
 from exporters.store.snapshot import Manifest
 from recommender.advise.build import DIGITS, Builder, id_of
+from recommender.advise.current_nodes import Current, seen_nodes, unpriced
 from recommender.advise.decision import Decision, Question
 from recommender.advise.evidence import FlowFinder, PriceFinder
+from recommender.advise.first_fit import Packed
 from recommender.advise.gaps import gaps
 from recommender.advise.identity import frame_sha256, model_sha256
 from recommender.advise.inversions import inversions
-from recommender.advise.machines import machines, node_mix, pack_pools, pool_machines
+from recommender.advise.machines import Place, PoolMachines, on_named_types, pack_pools, pool_machines
+from recommender.advise.node_mix import machines, node_mix, packed_as_current
 from recommender.advise.owned import owned_pools, scarce_capacity
 from recommender.advise.plan import (
     Breach,
@@ -56,21 +59,34 @@ def assemble(question: Question, decided: Decision) -> Plan:
     scarce = scarce_capacity(decision.unguarded.prices, decision.limits)
     ids = {row["w"]: id_of(row) for row in moving.iter_rows(named=True)}
     now, then = pack_pools(decision.workloads, moving, pools)
+    current = _current(question, decision, pools, now)
     return Plan(
         generated_at=question.at,
         inputs=_inputs(question),
         summary=summary(decision, placed, moving, refused_offers=counts(decision.pairs)),
-        node_mix=node_mix(placed, then, pools),
-        machines=machines(now, then),
+        node_mix=node_mix(placed, now, then, pools, current),
+        machines=machines(now, then, current),
         owned_capacity=owned_pools(decision.workloads, placed, decision.fleet, scarce),
         scarce_capacity=scarce,
         placements=_placements(placed, ids),
         recommendations=advice,
         refused=tuple(one for rows in told.values() for one in rows),
-        not_enough_data=gaps(question, decision.workloads, decision.fleet),
+        not_enough_data=gaps(question, decision.workloads, decision.fleet, nodes=unpriced(current)),
         breaches=_breaches(decision.workloads, broken, ids),
         price_warnings=inversions(question.prices, question.pools),
     )
+
+
+def _current(
+    question: Question, decision: Decision, pools: Mapping[Place, PoolMachines], now: Mapping[Place, Packed]
+) -> Current:
+    """Nodes that were seen; else those of the machine types that usage names; else those that packing needs."""
+    seen = seen_nodes(question)
+    if seen is not None:
+        return seen
+    if (question.workloads["instance_type"] == "").all():
+        return packed_as_current("packed", now, pools)
+    return packed_as_current("usage", on_named_types(decision.workloads, pools, now), pools)
 
 
 def planned(workloads: pl.DataFrame, moving: pl.DataFrame) -> pl.DataFrame:

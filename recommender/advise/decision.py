@@ -18,7 +18,7 @@ class Question:
     """The inputs of one evaluation, frames in the order of their keys.
 
     `latency` is what is known of distances (Latency). `unfit` is what observe says cannot be advised (NotEnoughData);
-    None: it was not asked.
+    None: it was not asked. `nodes_seen` are the nodes that were seen (ObservedPool); None: nobody saw nodes.
     """
 
     prices: Prices
@@ -31,6 +31,7 @@ class Question:
     min_coverage_ratio: float
     latency: pl.DataFrame = field(default_factory=Latency.create_empty)
     unfit: pl.DataFrame | None = None
+    nodes_seen: pl.DataFrame | None = None
 
     @property
     def clusters_not_seen(self) -> set[str] | None:

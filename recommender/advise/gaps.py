@@ -61,20 +61,23 @@ NOT_ENOUGH_DATA: dict[str, tuple[str, str]] = {
 """Reason → what it means, what to do."""
 
 
-def gaps(question: Question, workloads: pl.DataFrame, fleet: pl.DataFrame) -> tuple[NotEnoughData, ...]:
-    """This will list workloads and whole clusters that nothing is said of; system pods are not listed.
+def gaps(
+    question: Question, workloads: pl.DataFrame, fleet: pl.DataFrame, *, nodes: tuple[NotEnoughData, ...] = ()
+) -> tuple[NotEnoughData, ...]:
+    """This will list workloads, pools and whole clusters that nothing is said of; system pods are not listed.
 
     Args:
         question: the inputs.
         workloads: every workload with its `reason`.
         fleet: the places.
+        nodes: what is not known of nodes that there are, from advise.current_nodes.
     """
     stale = {manifest.source for manifest in question.prices.stale}
     ours = pl.col("reason").is_in(list(NOT_ENOUGH_DATA)) & ~pl.col("is_system")
     of_workloads = [
         _of_workload(row, question, stale) for row in workloads.filter(ours).sort("w").iter_rows(named=True)
     ]
-    return tuple(sorted([*_told(question, workloads, fleet), *of_workloads], key=_order))
+    return tuple(sorted([*_told(question, workloads, fleet), *of_workloads, *nodes], key=_order))
 
 
 def _told(question: Question, workloads: pl.DataFrame, fleet: pl.DataFrame) -> list[NotEnoughData]:

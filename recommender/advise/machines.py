@@ -2,7 +2,7 @@
 
 A workload keeps its pool, the capacity type, the architecture and the GPU model that its place has; which machine type
 of the pool holds it is open. A node gives what it leaves for pods and costs its cash price. System pods and workloads
-of which nothing can be advised take their room too, where their pool is known.
+of which nothing can be advised take their room too, where their pool is known; a DaemonSet takes it of every node.
 """
 
 from __future__ import annotations
@@ -10,21 +10,14 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
 
-from recommender.advise.build import DIGITS
 from recommender.advise.decision import Decision
 from recommender.advise.first_fit import Packed, packed
-from recommender.advise.plan import Machines, NodeMix
 from recommender.advise.pods import Machine, Replicas
-
-BASIS = (
-    "Packed nodes: replicas at peak on what nodes leave for pods, each workload in its pool, whole nodes at their cash "
-    "price. Savings are shares of requests instead: they become money when nodes fall away."
-)
 
 Place = tuple[str, str]
 _RESOURCES = ("vcpu", "memory_gib", "gpu")
@@ -86,7 +79,8 @@ def pods_by_pool(
         running: whether they run there already, so that a replica needs no more than a node gives.
     """
     found: dict[Place, list[Replicas]] = defaultdict(list)
-    for row in rows.select(_PODS).iter_rows(named=True):
+    # What is on every node takes no node: nodes leave less for the others (place.overhead).
+    for row in rows.filter(~pl.col("per_node")).select(_PODS).iter_rows(named=True):
         pool = pools.get((row["to_cluster"], row["to_pool"]))
         pods = None if pool is None else _replicas(row, pool, running=running)
         if pods is not None:
@@ -115,56 +109,31 @@ def pack_pools(
     return now, then
 
 
-def machines(now: Mapping[Place, Packed], then: Mapping[Place, Packed]) -> Machines:
-    """This will add up the nodes now and as planned."""
-    cost = sum(one.gbp_per_hour for one in then.values())
-    bound = sum(one.bound_gbp_per_hour for one in then.values())
-    return Machines(
-        now_nodes=_nodes(now),
-        planned_nodes=_nodes(then),
-        now_gbp_per_hour=round(sum(one.gbp_per_hour for one in now.values()), DIGITS),
-        planned_gbp_per_hour=round(cost, DIGITS),
-        lower_bound_gbp_per_hour=round(bound, DIGITS),
-        gap_ratio=round(max(0.0, cost / bound - 1.0), DIGITS) if bound > 0 else None,
-        now_without_node=sum(len(one.unplaced) for one in now.values()),
-        planned_without_node=sum(len(one.unplaced) for one in then.values()),
-        basis=BASIS,
-    )
+def on_named_types(
+    workloads: pl.DataFrame, pools: Mapping[Place, PoolMachines], now: Mapping[Place, Packed]
+) -> dict[Place, Packed]:
+    """This will pack what runs now on the machine types that usage names for it, pool by pool.
 
-
-def node_mix(
-    placed: pl.DataFrame, then: Mapping[Place, Packed], pools: Mapping[Place, PoolMachines]
-) -> tuple[NodeMix, ...]:
-    """This will name the machines of each pool under the plan, beside the shares of the workloads placed there."""
-    keys = ("to_cluster", "to_pool", "to_capacity_type", "to_instance_type")
-    sums = placed.group_by(keys).agg(pl.col("gbp_per_hour").sum())
-    shares = {(cluster, pool, capacity, name): gbp for cluster, pool, capacity, name, gbp in sums.iter_rows()}
-    nodes: dict[tuple[str, str, str, str], tuple[int, float]] = {}
-    for (cluster, pool), one in then.items():
-        types = {machine.instance_type: machine for machine in pools[cluster, pool].machines}
-        for name, count in one.nodes:
-            machine = types[name]
-            nodes[cluster, pool, machine.kind.split("/")[0], name] = (count, count * machine.gbp_per_hour)
-    return tuple(
-        NodeMix(
-            cluster=key[0],
-            pool=key[1],
-            capacity_type=key[2],
-            instance_type=key[3],
-            nodes=nodes.get(key, (0, 0.0))[0],
-            nodes_gbp_per_hour=round(nodes.get(key, (0, 0.0))[1], DIGITS),
-            gbp_per_hour=round(shares.get(key, 0.0), DIGITS),
-        )
-        for key in sorted(shares.keys() | nodes.keys())
-    )
+    Args:
+        workloads: every workload at its present place.
+        pools: from pool_machines.
+        now: from pack_pools; stands where a pool has one type anyway.
+    """
+    several = {place: pool for place, pool in pools.items() if place in now and len(pool.machines) > 1}
+    if not several:
+        return dict(now)
+    types = dict(workloads.select("w", "to_instance_type").iter_rows())
+    found = dict(now)
+    for place, pods in sorted(pods_by_pool(workloads, several, running=True).items()):
+        pool = several[place]
+        own = tuple(replace(one, kind=f"{one.kind}/{one.instance_type}") for one in pool.machines)
+        pinned = [replace(one, kind=f"{one.kind}/{types[one.w]}") if one.kind else one for one in pods]
+        found[place] = _packed(pinned, PoolMachines(own, pool.nodes_max))
+    return found
 
 
 def _packed(pods: list[Replicas], pool: PoolMachines) -> Packed:
     return packed(pods, list(pool.machines), pool.nodes_max)
-
-
-def _nodes(pools: Mapping[Place, Packed]) -> int:
-    return sum(count for one in pools.values() for _, count in one.nodes)
 
 
 def _machine(row: Mapping[str, Any]) -> Machine | None:

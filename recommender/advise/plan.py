@@ -95,7 +95,7 @@ class Summary(Part):
 
 
 class NodeMix(Part):
-    """A pool's machines under the plan."""
+    """A pool's machines: those that there are, those that packing needs now, those that the plan needs."""
 
     cluster: str
     pool: str
@@ -104,10 +104,17 @@ class NodeMix(Part):
     nodes: int = Field(description="Nodes that hold every replica at peak; a type that the packing does without: 0.")
     nodes_gbp_per_hour: float | None = Field(default=None, description="Cash price of these nodes.")
     gbp_per_hour: float = Field(description="The shares of the workloads placed there; they add up to the plan.")
+    now_nodes: int = Field(default=0, description="Nodes that what runs now needs at peak.")
+    now_gbp_per_hour: float | None = Field(default=None, description="Cash price of these nodes.")
+    current_nodes: float | None = Field(
+        default=None, description="Nodes that there are (machines.current_basis); absent: not known."
+    )
+    current_gbp_per_hour: float | None = Field(default=None, description="Their cash price; absent: there is none.")
+    note: str | None = Field(default=None, description="What is not known of these nodes.")
 
 
 class Machines(Part):
-    """Packed nodes of all pools, now and as planned: whole nodes, where the summary has shares of requests."""
+    """Nodes of all pools, now and as planned: whole nodes, where the summary has shares of requests."""
 
     now_nodes: int
     planned_nodes: int
@@ -119,6 +126,21 @@ class Machines(Part):
     )
     now_without_node: int = Field(description="Workloads that peaks of all at once leave without nodes; not counted.")
     planned_without_node: int = Field(description="The same under the plan.")
+    current_basis: str = Field(
+        default="packed",
+        description="seen: nodes that were seen; usage: packed on the machine types that usage names; packed: on any.",
+    )
+    current_nodes: float | None = Field(default=None, description="Nodes that there are, priced or not.")
+    current_gbp_per_hour: float | None = Field(
+        default=None, description="Cash price of those that have one; absent: none has."
+    )
+    current_nodes_without_price: float = Field(default=0.0, description="Nodes that are in no figure in pounds.")
+    current_nodes_not_in_settings: float = Field(default=0.0, description="Nodes in pools that nothing is advised of.")
+    nodes_removed: int = Field(default=0, description="Nodes that fall away when the plan is carried out.")
+    nodes_added: int = Field(default=0, description="Nodes that the plan needs more, in other pools or of other types.")
+    saving_gbp_per_hour: float | None = Field(
+        default=None, description="What nodes that fall away cost, less what those cost that are added."
+    )
     basis: str
 
 

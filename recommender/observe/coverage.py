@@ -33,6 +33,8 @@ class Reason(StrEnum):
     USAGE_WRONG = "usage-wrong"
     NOT_IN_SETTINGS = "not-in-settings"
     POOL_NOT_SEEN = "pool-not-seen"
+    POOL_NOT_IN_SETTINGS = "pool-not-in-settings"
+    POOL_NOT_NAMED = "pool-not-named"
     EGRESS_UNKNOWN = "egress-unknown"
 
 

@@ -107,6 +107,43 @@ def pools_not_seen(
     return _findings(rows)
 
 
+def pools_not_in_settings(
+    seen: dy.DataFrame[ObservedPool], clusters: Sequence[ClusterSettings]
+) -> dy.DataFrame[NotEnoughData]:
+    """This will name the pools of the fleet's clusters that have nodes and that the settings do not describe.
+
+    Args:
+        seen: as with_settings returns it.
+        clusters: the fleet.
+    """
+    known = [cluster.name for cluster in clusters]
+    outside = (
+        seen.filter(pl.col("cluster").is_in(known), ~pl.col("in_settings"), pl.col("nodes") > 0)
+        .group_by("cluster", "pool")
+        .agg(pl.col("nodes").sum())
+        .sort("cluster", "pool")
+    )
+    rows = [
+        _finding(
+            cluster,
+            Reason.POOL_NOT_IN_SETTINGS if pool else Reason.POOL_NOT_NAMED,
+            f"{_many(nodes)} of it seen, but the settings do not describe it"
+            if pool
+            else f"{_many(nodes)} without the name of a pool seen, and the cluster has several",
+            "Add the pool to the cluster's section in the settings; nothing is advised to go there until then."
+            if pool
+            else "Let kube-state-metrics export the node label that names the pool.",
+            pool=pool or "(no pool)",
+        )
+        for cluster, pool, nodes in outside.iter_rows()
+    ]
+    return _findings(rows)
+
+
+def _many(nodes: float) -> str:
+    return "1 node" if nodes == 1 else f"{nodes:g} nodes"
+
+
 _TEXTS = {"cluster": pl.String, "_zone": pl.String}
 
 

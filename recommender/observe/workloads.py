@@ -16,7 +16,7 @@ from recommender.frames import WORKLOAD_KEY, Flow, NotEnoughData, ObservedPool, 
 from recommender.observe.attributes import attributes_of
 from recommender.observe.coverage import Coverage, Reason, Window, clusters_not_seen, coverage_of, step_of
 from recommender.observe.egress import egress_unknown, upper_bounds, with_measured
-from recommender.observe.seen_fleet import not_in_settings, pools_not_seen, with_settings
+from recommender.observe.seen_fleet import not_in_settings, pools_not_in_settings, pools_not_seen, with_settings
 from recommender.observe.unfit import mistakes_of, unfit_workloads
 from recommender.observe.usage import Egress, Usage
 from recommender.observe.workload_kinds import latest_kinds, spelt_as_kubernetes, with_latest_kind
@@ -97,7 +97,8 @@ def _of_the_fleet(
 ) -> list[dy.DataFrame[NotEnoughData]]:
     told = [not_in_settings(usage.observed, usage.pools, clusters, window)]
     if usage.pools is not None:
-        told.append(pools_not_seen(with_settings(usage.pools, clusters), clusters, window))
+        seen = with_settings(usage.pools, clusters)
+        told += [pools_not_seen(seen, clusters, window), pools_not_in_settings(seen, clusters)]
     if usage.egress is not None:
         told.append(egress_unknown(usage.egress, clusters))
     return told

@@ -14,6 +14,7 @@ from exporters.core.frames import Offer
 from recommender.frames import Pool
 from recommender.place.allocatable import allocatable_memory_gib, allocatable_vcpus, replicas_per_node
 from recommender.place.offered import PLACE, offered
+from recommender.place.overhead import NodeRoom, with_room
 from recommender.settings import Policy
 
 OFFER_COLUMNS = (
@@ -59,8 +60,13 @@ def current_places(located: pl.DataFrame, offers: dy.DataFrame[Offer], policy: P
     )
 
 
-def places(pools: dy.DataFrame[Pool], offers: dy.DataFrame[Offer]) -> pl.DataFrame:
+def places(pools: dy.DataFrame[Pool], offers: dy.DataFrame[Offer], room: NodeRoom | None = None) -> pl.DataFrame:
     """This will number the places of the fleet and put the offer of each beside it, all under `to_…`.
+
+    Args:
+        pools: the fleet.
+        offers: all usable prices.
+        room: what is known of nodes' room, from place.overhead; None: only their machine types.
 
     Returns:
         One row a place in the order of its key: `p`, `to_…` (null offer columns where there is no price).
@@ -68,7 +74,7 @@ def places(pools: dy.DataFrame[Pool], offers: dy.DataFrame[Offer]) -> pl.DataFra
     ordered = pools.sort("cluster", "pool", "instance_type").with_row_index("p")
     prices = offered(offers, pools, dearest_zone=True)
     columns = (*_PLACE_COLUMNS, *OFFER_COLUMNS, "offer_zone", "source", "note", "tier", "nodes_max")
-    return (
+    found = (
         ordered.join(prices, on=PLACE, how="left", maintain_order="left")
         .select("p", *(pl.col(name).alias(f"to_{name}") for name in columns))
         .with_columns(
@@ -77,6 +83,7 @@ def places(pools: dy.DataFrame[Pool], offers: dy.DataFrame[Offer]) -> pl.DataFra
             to_nodes_limited=pl.col("to_nodes_max").is_not_null(),
         )
     )
+    return found if room is None else with_room(found, room)
 
 
 def candidates(current: pl.DataFrame, fleet: pl.DataFrame) -> pl.DataFrame:
@@ -100,15 +107,19 @@ def some_candidates(current: pl.DataFrame, fleet: pl.DataFrame, pairs: pl.DataFr
     return with_nodes_needed(joined.select(*current.columns, *fleet.columns))
 
 
-def at_current(current: pl.DataFrame) -> pl.DataFrame:
-    """This will pair every workload with the place it is at, so that the same rules judge it there."""
+def at_current(current: pl.DataFrame, room: NodeRoom | None = None) -> pl.DataFrame:
+    """This will pair every workload with the place it is at, so that the same rules judge it there.
+
+    Args:
+        current: from current_places.
+        room: as in places.
+    """
     names = [name.removeprefix("from_") for name in current.columns if name.startswith("from_")]
-    return with_nodes_needed(
-        current.with_columns(pl.col(f"from_{name}").alias(f"to_{name}") for name in names).with_columns(
-            to_allocatable_vcpus=allocatable_vcpus("to_vcpus"),
-            to_allocatable_memory_gib=allocatable_memory_gib("to_memory_gib"),
-        )
+    there = current.with_columns(pl.col(f"from_{name}").alias(f"to_{name}") for name in names).with_columns(
+        to_allocatable_vcpus=allocatable_vcpus("to_vcpus"),
+        to_allocatable_memory_gib=allocatable_memory_gib("to_memory_gib"),
     )
+    return with_nodes_needed(there if room is None else with_room(there, room))
 
 
 def with_nodes_needed(pairs: pl.DataFrame) -> pl.DataFrame:

@@ -9,6 +9,7 @@ from exporters.core.money import pounds
 from exporters.core.units import HOURS_PER_MONTH
 from recommender.advise.plan import Machines, Plan
 from recommender.report import words
+from recommender.report.node_words import nodes_in_words
 
 USAGE_OLD_AFTER = timedelta(days=8)
 """A week's report is made in the week after; usage that ends earlier is said to."""
@@ -68,7 +69,7 @@ def machines(plan: Plan) -> str:
     gap = "" if packed.gap_ratio is None else f", gap {words.percent(packed.gap_ratio)}"
     return (
         f"Machines now {pounds(packed.now_gbp_per_hour)} an hour, planned {pounds(packed.planned_gbp_per_hour)} "
-        f"(bound {pounds(packed.lower_bound_gbp_per_hour)}{gap}){_left_out(packed)}"
+        f"(bound {pounds(packed.lower_bound_gbp_per_hour)}{gap}){nodes_in_words(packed)}{_left_out(packed)}"
     )
 
 

@@ -65,9 +65,13 @@ def test_machines_are_whole_nodes_now_and_as_planned() -> None:
     assert (found.now_nodes, found.planned_nodes) == (3, 1)
     assert found.now_gbp_per_hour == pytest.approx(2 * 0.184 + 0.32)
     assert found.planned_gbp_per_hour == found.lower_bound_gbp_per_hour == pytest.approx(0.32)
-    [metal] = made.node_mix
-    assert (metal.pool, metal.nodes) == ("metal", 1)
+    general, metal = made.node_mix
+    assert (general.pool, general.now_nodes, general.nodes) == ("general", 2, 0)
+    assert (metal.pool, metal.now_nodes, metal.nodes) == ("metal", 1, 1)
     assert metal.nodes_gbp_per_hour == pytest.approx(0.32)
+    # The saving is of the two nodes that fall away; by shares it is less, as requests do not fill them.
+    assert (found.nodes_removed, found.nodes_added) == (2, 0)
+    assert found.saving_gbp_per_hour == pytest.approx(2 * 0.184)
 
 
 def test_a_move_that_fits_in_sum_but_on_no_node_is_not_advised() -> None:

@@ -10,14 +10,17 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
+from recommender.cycle import evaluate
 from recommender.observe.coverage import Window
 from recommender.observe.egress_prometheus import BETWEEN_CLUSTERS, EGRESS, TRANSMIT
+from recommender.observe.fleet import pools
 from recommender.observe.fleet_prometheus import ALLOCATABLE, NODES, NODES_PEAK
 from recommender.observe.usage_prometheus import read_usage
 from recommender.observe.workloads import Observed, observe
 from recommender.settings import Policy, PrometheusSettings
 from tests.recommender.observe.recorded import holding, recorded
 from tests.recommender.observe.usage_rows import MONDAY, cluster, samples
+from tests.recommender.world import machine, prices
 from tests.servers.victoria_metrics import import_text, running_victoria_metrics
 
 WINDOW = Window(start=MONDAY, end=MONDAY + timedelta(hours=48))
@@ -182,7 +185,42 @@ def test_what_only_one_side_knows_is_said(found: Observed):
         "which names no workload"
     )
     assert rows["c2", "egress", "egress-unknown"].startswith("at most 6 GiB/h left the pods of it (container_network_")
-    assert len(rows) == 4
+    assert rows["c1", "forgotten", "pool-not-in-settings"] == ("1 node of it seen, but the settings do not describe it")
+    assert len(rows) == 5
+
+
+def test_what_was_seen_is_the_current_node_mix_of_the_plan(found: Observed):
+    m6i = machine(
+        "aws", "eu-west-2", "m6i.large", "on-demand", vcpus=2.0, memory_gib=8.0,
+        gbp_per_vcpu_hour=0.03, gbp_per_gib_hour=0.005,
+    )  # fmt: skip
+    made = evaluate(
+        prices=prices([m6i]),
+        workloads=found.workloads,
+        flows=found.flows,
+        pools=pools(FLEET),
+        policy=POLICY,
+        at=WINDOW.end,
+        usage_window=(WINDOW.start, WINDOW.end),
+        not_enough_data=found.not_enough_data,
+        nodes_seen=found.pools,
+    ).plan
+    mix = {(one.cluster, one.pool): one for one in made.node_mix}
+    # A node of m6i.large costs 2 × 0.03 + 8 × 0.005 = £0.10; five run in two zones of c1 and two in c2.
+    general = mix["c1", "general"]
+    assert (general.current_nodes, general.current_gbp_per_hour, general.note) == (5, pytest.approx(0.5), None)
+    assert mix["c2", "general"].current_gbp_per_hour == pytest.approx(0.2)
+    forgotten = mix["c1", "forgotten"]
+    assert (forgotten.current_nodes, forgotten.current_gbp_per_hour) == (1, None)
+    assert forgotten.note == "the machine type is not known"
+    assert made.machines is not None
+    # 5 + 2 + 1, and 6 of the cluster that the settings do not name; the sleeping GPU pool has none now.
+    assert (made.machines.current_basis, made.machines.current_nodes) == ("seen", 14)
+    assert made.machines.current_gbp_per_hour == pytest.approx(0.7)
+    assert made.machines.current_nodes_without_price == 7
+    assert made.machines.current_nodes_not_in_settings == 7
+    told = {(one.cluster, one.workload): one.why for one in made.not_enough_data if one.reason == "nodes-without-price"}
+    assert told["stray", "old"] == "6 nodes without a price: the machine type is not known"
 
 
 def test_measured_flows_are_taken_once_and_the_policy_s_stand(found: Observed):
