@@ -13,6 +13,8 @@ from pydantic import Field, model_validator
 
 from exporters.core.config_file import Section
 
+_DNS_NAME: Final = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
+
 CapacityType = Literal["on-demand", "spot", "committed-1y", "committed-3y", "owned"]
 
 
@@ -141,6 +143,50 @@ class VolcanoSettings(Section):
     data_sources: tuple[VolcanoDataSource, ...] = ()
 
 
+class HubSettings(Section):
+    """The hub that live scores are written to: an API server with Open Cluster Management's AddOnPlacementScore.
+
+    What may be written is the business of `recommend.mode` and of the approvals in the ledger.
+    """
+
+    kubeconfig: Path | None = Field(default=None, description="Credentials for the hub; see also in_cluster.")
+    context: str | None = Field(default=None, description="Context of the kubeconfig; default: its current one.")
+    in_cluster: bool = Field(default=False, description="Use the service account of the pod that this runs in.")
+    score_name: str = Field(
+        default="finops", pattern=_DNS_NAME, max_length=253, description="Of the objects that Placements read."
+    )
+    shadow_name: str = Field(
+        default="finops-shadow", pattern=_DNS_NAME, max_length=253, description="Of the objects that nothing reads."
+    )
+    pilot_namespaces: tuple[str, ...] = Field(
+        default=(), description="Namespaces of the hub, one a managed cluster, that the mode pilot may write to."
+    )
+    managed_clusters: dict[str, str] = Field(
+        default_factory=dict, description="The name of a cluster on the hub, where it is another one than here."
+    )
+    requests_per_second: float = Field(default=20, gt=0, le=1_000, description="Most requests to the hub.")
+    publish_every_minutes: int = Field(default=5, ge=1, le=1_440, description="Minutes between rounds while serving.")
+    jitter_seconds: int = Field(default=30, ge=0, le=3_600, description="Most by which a round is early or late.")
+    max_valid_hours: float = Field(
+        default=24, gt=0, le=168, description="A score that would stand longer is not written: a clock is wrong."
+    )
+    clock_tolerance_seconds: float = Field(
+        default=120, ge=1, description="Most by which the hub's clock may differ before nothing is written."
+    )
+    timeout_seconds: float = Field(default=10, gt=0, description="Longest wait for one answer of the hub.")
+    take_over: bool = Field(
+        default=False, description="Take fields that another field manager owns; otherwise that is reported."
+    )
+
+    @model_validator(mode="after")
+    def _names_differ(self) -> HubSettings:
+        if self.score_name == self.shadow_name:
+            raise ValueError("score_name and shadow_name must differ, or shadow scores would be read")
+        if self.in_cluster and self.kubeconfig is not None:
+            raise ValueError("set kubeconfig or in_cluster, not both")
+        return self
+
+
 class EmitSettings(Section):
     """How advice is written for schedulers."""
 
@@ -162,3 +208,4 @@ class EmitSettings(Section):
     karmada: KarmadaSettings = KarmadaSettings()
     fleet: FleetSettings = FleetSettings()
     volcano: VolcanoSettings = VolcanoSettings()
+    hub: HubSettings = HubSettings()

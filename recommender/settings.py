@@ -296,7 +296,11 @@ class RecommendSettings(Section):
     verify_after_days: int = Field(
         default=14, ge=7, le=92, description="Days of usage after a move that its saving is verified by."
     )
-    mode: Literal["recommend"] = Field(default="recommend", description="Nothing is written outside Tuppence.")
+    mode: Literal["recommend", "shadow", "pilot", "publish"] = Field(
+        default="recommend",
+        description="What may be written outside Tuppence, at most: nothing, scores that nothing reads, scores in "
+        "emit.hub.pilot_namespaces, all scores. Each step up also needs an approval: tuppence mode set.",
+    )
 
 
 class LedgerSettings(Section):
