@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 
 from exporters.core.config_file import Section
 
-_DNS_NAME: Final = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
+_DNS_NAME = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
 
 CapacityType = Literal["on-demand", "spot", "committed-1y", "committed-3y", "owned"]
 
