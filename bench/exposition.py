@@ -23,9 +23,9 @@ from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from exporters.core.frames import EgressRate, FxRate, Offer
+from exporters.core.metrics import Kind
 from exporters.core.web.serving import serving
 from exporters.core.words import Origin
-from exporters.publish.catalogue import Kind
 from exporters.publish.health import Health
 from exporters.publish.http import Exporter, create_app
 from exporters.publish.negotiation import OPENMETRICS

@@ -19,6 +19,7 @@ from recommender.ledger.approvals import Approval
 from recommender.ledger.bounds import Change
 from recommender.ledger.calibrate import Calibration, Evidence, Verified, calibration
 from recommender.ledger.events import Event, EventKind
+from recommender.ledger.measurement import Savings
 from recommender.ledger.memory import verified
 from recommender.ledger.store import Histories, Ledger, Reader
 from recommender.ledger.weights import Decided
@@ -63,6 +64,30 @@ def calibrated(settings: RecommenderSettings, *, at: datetime) -> Calibration:
     """
     with Ledger.at(settings.ledger).reading() as reader:
         return _calibrated(settings, reader, at=at)
+
+
+@dataclass(frozen=True, slots=True)
+class Learnt:
+    """What a ledger says of the policy's figures.
+
+    Args:
+        calibration: the proposal.
+        savings: of all measured moves.
+    """
+
+    calibration: Calibration
+    savings: Savings
+
+
+def learnt(settings: RecommenderSettings, *, at: datetime) -> Learnt:
+    """This will return the proposal beside the savings that it rests on.
+
+    Raises:
+        TuppenceError: the ledger or the policy cannot be read.
+    """
+    with Ledger.at(settings.ledger).reading() as reader:
+        rows = verified(reader, reader.histories(), at=at)
+        return Learnt(_calibrated(settings, reader, at=at), Savings.of(rows))
 
 
 def approve(

@@ -18,6 +18,7 @@ from exporters.core.sections import ALL_SECTIONS
 from exporters.core.settings_file import ConfigOption, settings_path
 from recommender.advise.plan import Plan
 from recommender.burst_commands import write_bursts
+from recommender.calibrating import learnt
 from recommender.demo.run import run_demo, write_company
 from recommender.explained import explained, find
 from recommender.forecast_commands import write_forecasts
@@ -25,6 +26,7 @@ from recommender.inputs import evaluation
 from recommender.listing import write_plan
 from recommender.outlook import bursts_at, outlook_at
 from recommender.recorded import recorded, remembered
+from recommender.report.calibration import with_calibration
 from recommender.report.registry import FORMATS
 from recommender.report.view_model import report_of
 from recommender.report.week import Week
@@ -147,9 +149,12 @@ def report(
     with errors_explained():
         moment = at or SystemClock().now()
         asked = week or Week.last_whole(moment)
-        evaluate = evaluation if no_ledger else remembered
-        plan = evaluate(load_settings(config), at=moment, window=asked.window)
-        for path in write_report(report_of(plan, asked), out, names=form or [one.name for one in FORMATS]):
+        settings, evaluate = load_settings(config), evaluation if no_ledger else remembered
+        plan = evaluate(settings, at=moment, window=asked.window)
+        made = report_of(plan, asked)
+        if not no_ledger:
+            made = with_calibration(made, plan, learnt(settings, at=moment))
+        for path in write_report(made, out, names=form or [one.name for one in FORMATS]):
             typer.echo(path)
 
 

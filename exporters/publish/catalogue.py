@@ -1,7 +1,6 @@
 """The catalogue of the exporter's metrics: one row each, from which the code, the reference page and the tests come.
 
-Names follow Prometheus' naming practice: one unit a metric, the unit last, currency in the name, ``A_per_B``
-(prometheus.io/docs/practices/naming, "Metric names"). A new metric is a new row here.
+A new metric is a new row here; see core.metrics for the practice of names.
 """
 
 from __future__ import annotations
@@ -12,17 +11,11 @@ from enum import StrEnum
 import polars as pl
 
 from exporters.core.frames import EGRESS_KEY, OFFER_KEY
+from exporters.core.metrics import Kind
+from exporters.core.metrics import Metric as DeclaredMetric
 from exporters.core.words import OperatingSystem
 
 PRICE_NOTE = "Cached; refreshed in the background every refresh_minutes of its source."
-
-
-class Kind(StrEnum):
-    """Types of metrics, in OpenMetrics' words."""
-
-    GAUGE = "gauge"
-    COUNTER = "counter"
-    INFO = "info"
 
 
 class Frame(StrEnum):
@@ -44,28 +37,18 @@ class Fold(StrEnum):
     MINIMUM = "minimum"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Metric:
-    """One metric.
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Metric(DeclaredMetric):
+    """One metric of the exporter; the columns of its frame are named as its labels.
 
     Args:
-        name: as it stands in the text format.
-        help: one or two sentences for the reader of a dashboard.
-        kind: gauge, counter or info; an info's value is always 1.
-        labels: label names, in the order in which they are written; the columns of the frame have the same names.
-        unit: the end of the name; empty for counts, ratios of counts and infos.
         frame: what its series are read from.
         value: the frame's column that holds the value; empty for infos and health metrics.
         where: rows that have a series; None: all.
         fold: what is done with rows that have the same labels.
     """
 
-    name: str
-    help: str
-    kind: Kind
-    labels: tuple[str, ...]
     frame: Frame
-    unit: str = ""
     value: str = ""
     where: pl.Expr | None = None
     fold: Fold = Fold.NONE

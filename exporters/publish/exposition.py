@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from exporters.publish.catalogue import PRICE_NOTE, Frame, Kind, Metric
+from exporters.core.metrics import Kind
+from exporters.publish.catalogue import PRICE_NOTE, Frame, Metric
 from exporters.publish.series import Series
 
 ROWS_PER_PART = 5_000

@@ -8,21 +8,20 @@ from __future__ import annotations
 
 import platform
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from importlib.metadata import version
 
 import polars as pl
-from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector
-from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily
 from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.registry import Collector
 
 from exporters.core.clock import Clock, SystemClock
 from exporters.core.frames import is_illustrative
+from exporters.core.metrics import Labelled, family_of, registry_of
 from exporters.core.words import Origin
-from exporters.publish.catalogue import HEALTH, Kind, Metric
+from exporters.publish.catalogue import HEALTH
 from exporters.publish.published import Publication
 from exporters.store.snapshot import FX_SOURCE, Manifest
 
@@ -94,11 +93,7 @@ class Health(Collector):
         self._lock = threading.Lock()
         self._sources: dict[str, SourceHealth] = {}
         self._exporter = ExporterHealth(reloaded_at=self._clock.now())
-        self.registry = CollectorRegistry()
-        self.registry.register(self)
-        ProcessCollector(registry=self.registry)
-        PlatformCollector(registry=self.registry)
-        GCCollector(registry=self.registry)
+        self.registry = registry_of(self)
 
     @property
     def sources(self) -> dict[str, SourceHealth]:
@@ -184,10 +179,10 @@ class Health(Collector):
         """This will yield one family a row of the catalogue's health part."""
         samples = self._samples()
         for metric in HEALTH:
-            yield _family(metric, samples[metric.name])
+            yield family_of(metric, samples[metric.name])
 
-    def _samples(self) -> Mapping[str, list[tuple[tuple[str, ...], float]]]:
-        samples: dict[str, list[tuple[tuple[str, ...], float]]] = {metric.name: [] for metric in HEALTH}
+    def _samples(self) -> Mapping[str, list[Labelled]]:
+        samples: dict[str, list[Labelled]] = {metric.name: [] for metric in HEALTH}
         for source, health in self.sources.items():
             for name, labels, value in _of_source(source, health):
                 samples[name].append((labels, value))
@@ -224,19 +219,6 @@ def _of_source(source: str, health: SourceHealth) -> Iterator[tuple[str, tuple[s
     if health.succeeded is not None:
         yield "tuppence_exporter_refresh_success", (source,), float(health.succeeded)
         yield "tuppence_exporter_refresh_duration_seconds", (source,), health.duration_seconds
-
-
-def _family(metric: Metric, samples: Iterable[tuple[tuple[str, ...], float]]) -> Family:
-    if metric.kind is Kind.INFO:
-        info = InfoMetricFamily(metric.name.removesuffix("_info"), metric.help, labels=metric.labels)
-        for labels, _ in samples:
-            info.add_metric(labels, dict[str, str]())
-        return info
-    make = CounterMetricFamily if metric.kind is Kind.COUNTER else GaugeMetricFamily
-    family = make(metric.name, metric.help, labels=metric.labels, unit=metric.unit)
-    for labels, value in samples:
-        family.add_metric(labels, value)
-    return family
 
 
 def _count(rows: pl.DataFrame) -> dict[str, int]:

@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
 
-from exporters.publish.catalogue import HEALTH, PRICES, Metric
+from exporters.core.metrics import markdown_table
+from exporters.publish.catalogue import HEALTH, PRICES
 
 _OPENING = """# Metrics of the exporter
 
@@ -27,16 +27,9 @@ prometheus-client.
 
 def page() -> str:
     """This will return the page in Markdown."""
-    return "\n".join([_OPENING, *_table("Prices", PRICES), *_table("Health of the exporter", HEALTH), _CLOSING])
-
-
-def _table(title: str, metrics: Iterable[Metric]) -> list[str]:
-    rows = [f"| `{one.name}` | {one.kind.value} | {_labels(one)} | {one.help} |" for one in metrics]
-    return [f"## {title}", "", "| metric | type | labels | meaning |", "|---|---|---|---|", *rows, ""]
-
-
-def _labels(metric: Metric) -> str:
-    return ", ".join(f"`{name}`" for name in metric.labels) or "–"
+    return "\n".join(
+        [_OPENING, *markdown_table("Prices", PRICES), *markdown_table("Health of the exporter", HEALTH), _CLOSING]
+    )
 
 
 if __name__ == "__main__":

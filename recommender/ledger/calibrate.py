@@ -83,12 +83,14 @@ class Calibration:
         findings: one a subject.
         scale_now: K of the scores; None: none fits.
         scale_proposed: K after the changes.
+        factors: what predictions are read times now, by kind.
     """
 
     changes: tuple[Change, ...]
     findings: tuple[Finding, ...]
     scale_now: float | None
     scale_proposed: float | None
+    factors: Mapping[str, float]
 
 
 def calibration(evidence: Evidence, policy: Policy) -> Calibration:
@@ -105,6 +107,7 @@ def calibration(evidence: Evidence, policy: Policy) -> Calibration:
         findings=(*of_factors, of_thresholds, _of_scale(*scales), *of_weights),
         scale_now=scales[0],
         scale_proposed=scales[1],
+        factors={kind.value: _factor(policy, kind.value) for kind in SAVING_KINDS},
     )
 
 

@@ -97,6 +97,7 @@ def _standing(report: Report) -> Iterable[Sequence[str]]:
             ],
             right=(2, 3, 4, 5, 6),
         )
+    yield from _learnt(report)
     yield ["## By owner", ""]
     yield _table(
         ("Owner", "Workloads", "Cost a month", "Open saving a month", "Recommendations"),
@@ -114,6 +115,29 @@ def _standing(report: Report) -> Iterable[Sequence[str]]:
         yield _table(("Of", "Why", "Next step"), [(one.what, one.why, one.next_step) for one in report.unknown])
     else:
         yield ["Something could be said of every workload.", ""]
+
+
+def _learnt(report: Report) -> Iterable[Sequence[str]]:
+    learnt = report.calibration
+    if learnt is None:
+        return
+    yield ["## Realised against predicted", "", text(learnt.realised), ""]
+    if learnt.expected:
+        yield _table(
+            ("Kind", "Predicted a month", "Such moves save", "Expected a month"),
+            [(one.kind, one.predicted, f"× {one.factor}", one.expected) for one in learnt.expected],
+            right=(1, 2, 3),
+        )
+    if learnt.proposed:
+        yield ["### Figures of the policy to approve", ""]
+        yield _table(
+            ("Setting", "Now", "Proposed", "Why"),
+            [(one.setting, one.now, one.proposed, one.why) for one in learnt.proposed],
+            right=(1, 2),
+        )
+        yield [text(learnt.how), ""]
+    yield ["### What is known", ""]
+    yield [*(f"- {text(one.subject)}: {text(one.says)}." for one in learnt.findings), ""]
 
 
 def _reasons(report: Report) -> Iterable[Sequence[str]]:

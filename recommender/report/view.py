@@ -135,6 +135,50 @@ class Unknown:
 
 
 @dataclass(frozen=True, slots=True)
+class ExpectedSaving:
+    """The open saving of one kind of advice: as predicted, and times what such moves have really saved."""
+
+    kind: str
+    predicted: str
+    factor: str
+    expected: str
+
+
+@dataclass(frozen=True, slots=True)
+class ProposedFigure:
+    """One figure of the policy that may be changed."""
+
+    setting: str
+    now: str
+    proposed: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationFinding:
+    """What measurements and decisions say of one subject."""
+
+    subject: str
+    says: str
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationSection:
+    """Realised against predicted, and what it asks of the policy.
+
+    Args:
+        realised: one sentence on what was measured so far.
+        how: how a proposal is taken; empty: nothing is proposed.
+    """
+
+    realised: str
+    expected: tuple[ExpectedSaving, ...]
+    proposed: tuple[ProposedFigure, ...]
+    findings: tuple[CalibrationFinding, ...]
+    how: str
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """A report.
 
@@ -147,6 +191,7 @@ class Report:
         machines: what packed nodes cost now and as planned, one line; empty: the plan does not say.
         document: the plan as JSON values, for machines.
         rows: one row a recommendation under FOCUS names, for spreadsheets.
+        calibration: what was learnt; None: the ledger was left out.
     """
 
     title: str
@@ -170,6 +215,7 @@ class Report:
     machines: str
     document: Mapping[str, Any]
     rows: tuple[Mapping[str, Any], ...]
+    calibration: CalibrationSection | None = None
 
     @property
     def advice(self) -> tuple[Advice, ...]:

@@ -1,42 +1,13 @@
 """The catalogue of the recommender's metrics: one row each, from which code, reference page and tests come.
 
-Names follow Prometheus' naming practice: one unit a metric, the unit last, currency in the name, ``A_per_B``
-(prometheus.io/docs/practices/naming, "Metric names"). A new metric is a new row here and its samples in metrics.py.
+A new metric is a new row here and its samples in metrics.py; see core.metrics for the practice of names.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import StrEnum
+from exporters.core.metrics import Kind, Metric
 
-
-class Kind(StrEnum):
-    """Types of metrics, in OpenMetrics' words."""
-
-    GAUGE = "gauge"
-    COUNTER = "counter"
-    INFO = "info"
-
-
-@dataclass(frozen=True, slots=True)
-class Metric:
-    """One metric.
-
-    Args:
-        name: as it stands in the text format.
-        help: one or two sentences for the reader of a dashboard.
-        kind: gauge, counter or info; an info's value is always 1.
-        labels: label names, in the order in which they are written.
-        unit: the end of the name; empty for counts and infos.
-    """
-
-    name: str
-    help: str
-    kind: Kind = Kind.GAUGE
-    labels: tuple[str, ...] = ()
-    unit: str = ""
-
-
+_POOL = ("cluster", "pool", "instance_type")
 _ADVICE = ("kind", "state", "confidence")
 
 ADVICE: tuple[Metric, ...] = (
@@ -45,6 +16,18 @@ ADVICE: tuple[Metric, ...] = (
         "tuppence_recommendation_saving_gbp_per_month",
         "What the recommendations would save, in pounds for 730 hours. Kinds that may cost have no series.",
         labels=_ADVICE,
+        unit="gbp_per_month",
+    ),
+    Metric(
+        "tuppence_recommendation_saving_expected_gbp_per_month",
+        "The saving times what measured moves of the kind really save, as the policy has it.",
+        labels=("kind",),
+        unit="gbp_per_month",
+    ),
+    Metric(
+        "tuppence_saving_withheld_gbp_per_month",
+        "What offers would save that only this guard keeps back, the best of each workload; guards do not add up.",
+        labels=("rule",),
         unit="gbp_per_month",
     ),
     Metric(
@@ -71,6 +54,30 @@ ADVICE: tuple[Metric, ...] = (
         "tuppence_recommender_lower_bound_gbp_per_hour",
         "What no plan can beat: rules and room kept, guards left out, in pounds an hour.",
         unit="gbp_per_hour",
+    ),
+    Metric(
+        "tuppence_owned_used_ratio",
+        "Mean requests by all that a pool that is paid for has, of the scarcest resource: now, and as planned.",
+        labels=(*_POOL, "plan"),
+        unit="ratio",
+    ),
+    Metric(
+        "tuppence_owned_shadow_price_gbp_per_vcpu_hour",
+        "What one more requested vCPU in a pool that is paid for would save an hour, in pounds; 0: it has room.",
+        labels=_POOL,
+        unit="gbp_per_vcpu_hour",
+    ),
+    Metric(
+        "tuppence_owned_shadow_price_gbp_per_gib_hour",
+        "The same for one more GiB of memory.",
+        labels=_POOL,
+        unit="gbp_per_gib_hour",
+    ),
+    Metric(
+        "tuppence_owned_shadow_price_gbp_per_gpu_hour",
+        "The same for one more GPU.",
+        labels=_POOL,
+        unit="gbp_per_gpu_hour",
     ),
     Metric("tuppence_recommender_breaches", "Workloads that run where a hard rule does not let them."),
     Metric(
@@ -131,6 +138,15 @@ HEALTH: tuple[Metric, ...] = (
     ),
     Metric("tuppence_recommender_evaluations_total", "Evaluations since the start.", kind=Kind.COUNTER),
     Metric("tuppence_recommender_evaluation_failures_total", "Evaluations that gave no plan.", kind=Kind.COUNTER),
+    Metric(
+        "tuppence_recommender_verification_success",
+        "1 if the last verification of moves that were carried out went through, 0 if not.",
+    ),
+    Metric(
+        "tuppence_recommender_verification_timestamp_seconds",
+        "When the last verification ended, seconds since 1970.",
+        unit="timestamp_seconds",
+    ),
     Metric(
         "tuppence_recommender_config_last_reload_successful",
         "1 if the settings on disk are in use, 0 if they are wrong.",

@@ -11,9 +11,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from recommender.advise.plan import Plan
+from recommender.calibrating import Learnt
 from recommender.ledger.measurement import Savings
 from recommender.outlook import Ahead
 from recommender.report import html
+from recommender.report.calibration import with_calibration
 from recommender.report.view import Report
 from recommender.report.view_model import report_of
 
@@ -35,9 +37,9 @@ class Served:
     document: bytes
 
     @classmethod
-    def of(cls, plan: Plan) -> Served:
-        """This will render a plan."""
-        report = report_of(plan)
+    def of(cls, plan: Plan, learnt: Learnt | None = None) -> Served:
+        """This will render a plan, with what was learnt from the ledger where it is known."""
+        report = report_of(plan) if learnt is None else with_calibration(report_of(plan), plan, learnt)
         return cls(plan=plan, report=report, page=html.render(report).encode(), document=plan.to_json().encode())
 
 
@@ -54,6 +56,9 @@ class State:
         duration_seconds: of the last one.
         error: why the last one failed; empty if it did not.
         savings: what verified moves saved; None: there is no plan yet, or no ledger.
+        learnt: from the ledger; None: there is no plan yet, or it could not be read.
+        verified_at: when verification last ended; None: it has not yet.
+        verification_succeeded: whether it did.
         ahead: the next hour, of the last good plan's time; None: it could not be foretold.
         reload_successful: whether the settings on disk are the ones in use.
         reloaded_at: when they were read.
@@ -67,6 +72,9 @@ class State:
     duration_seconds: float = 0.0
     error: str = ""
     savings: Savings | None = None
+    learnt: Learnt | None = None
+    verified_at: datetime | None = None
+    verification_succeeded: bool = True
     ahead: Ahead | None = None
     reload_successful: bool = True
     reloaded_at: datetime | None = None
@@ -91,15 +99,17 @@ class LastPlan:
         at: datetime,
         duration_seconds: float,
         savings: Savings | None = None,
+        learnt: Learnt | None = None,
         ahead: Ahead | None = None,
     ) -> None:
         """This will serve a plan from now on."""
-        served = Served.of(plan)
+        served = Served.of(plan, learnt)
         with self._lock:
             self._state = replace(
                 self._state,
                 served=served,
                 savings=savings,
+                learnt=learnt,
                 ahead=ahead,
                 evaluations=self._state.evaluations + 1,
                 succeeded=True,
@@ -120,6 +130,11 @@ class LastPlan:
                 duration_seconds=duration_seconds,
                 error=str(error),
             )
+
+    def verified(self, *, at: datetime, succeeded: bool) -> None:
+        """This will note that a verification ended."""
+        with self._lock:
+            self._state = replace(self._state, verified_at=at, verification_succeeded=succeeded)
 
     def reload_succeeded(self, *, at: datetime) -> None:
         """This will note that the settings on disk are in use."""

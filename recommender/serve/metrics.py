@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import platform
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from decimal import Decimal
 from importlib.metadata import version
 
-from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector
-from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily
+from prometheus_client import CollectorRegistry
 from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.registry import Collector
 
-from recommender.advise.plan import Plan
+from exporters.core.metrics import Labelled, family_of, registry_of
+from recommender.advise.plan import OwnedPool, Plan
+from recommender.advise.record import WorkloadName
+from recommender.report.calibration import expected_savings
 from recommender.serve.ahead import samples_ahead
-from recommender.serve.catalogue import ADVICE, AHEAD, HEALTH, Kind, Metric
+from recommender.serve.catalogue import ADVICE, AHEAD, HEALTH
 from recommender.serve.last_plan import LastPlan, State
 
 Sample = tuple[str, tuple[str, ...], float]
@@ -33,26 +35,24 @@ class PlanCollector(Collector):
 
     def collect(self) -> Iterator[Family]:
         """This will yield one family a row of the catalogue, all of one moment."""
-        samples: dict[str, list[tuple[tuple[str, ...], float]]] = {one.name: [] for one in (*ADVICE, *AHEAD, *HEALTH)}
+        samples: dict[str, list[Labelled]] = {one.name: [] for one in (*ADVICE, *AHEAD, *HEALTH)}
         for name, labels, value in _samples(self._last.state):
             samples[name].append((labels, value))
         for metric in (*ADVICE, *AHEAD, *HEALTH):
-            yield _family(metric, samples[metric.name])
+            yield family_of(metric, samples[metric.name])
 
 
 def registry(last: LastPlan) -> CollectorRegistry:
     """This will return the registry of the recommender, with those of the process beside its own."""
-    made = CollectorRegistry()
-    made.register(PlanCollector(last))
-    ProcessCollector(registry=made)
-    PlatformCollector(registry=made)
-    GCCollector(registry=made)
-    return made
+    return registry_of(PlanCollector(last))
 
 
 def _samples(state: State) -> Iterator[Sample]:
     if state.served is not None:
         yield from _of_plan(state.served.plan)
+        if state.learnt is not None:
+            for kind, saving in expected_savings(state.served.plan, state.learnt.calibration).items():
+                yield "tuppence_recommendation_saving_expected_gbp_per_month", (kind,), saving
     if state.ahead is not None:
         yield from samples_ahead(state.ahead)
     if state.savings is not None:
@@ -61,6 +61,9 @@ def _samples(state: State) -> Iterator[Sample]:
     if state.succeeded is not None:
         yield "tuppence_recommender_evaluation_success", (), float(state.succeeded)
         yield "tuppence_recommender_evaluation_duration_seconds", (), state.duration_seconds
+    if state.verified_at is not None:
+        yield "tuppence_recommender_verification_success", (), float(state.verification_succeeded)
+        yield "tuppence_recommender_verification_timestamp_seconds", (), state.verified_at.timestamp()
     yield "tuppence_recommender_evaluations_total", (), state.evaluations
     yield "tuppence_recommender_evaluation_failures_total", (), state.failures
     yield "tuppence_recommender_config_last_reload_successful", (), float(state.reload_successful)
@@ -81,6 +84,9 @@ def _of_plan(plan: Plan) -> Iterator[Sample]:
     yield from (("tuppence_recommendations", labels, number) for labels, number in numbers.items())
     for labels, saving in savings.items():
         yield "tuppence_recommendation_saving_gbp_per_month", labels, float(saving)
+    yield from _withheld(plan)
+    for pool in plan.owned_capacity:
+        yield from _of_owned(pool)
     summary = plan.summary
     yield "tuppence_recommender_current_gbp_per_hour", (), summary.current_gbp_per_hour
     yield "tuppence_recommender_planned_gbp_per_hour", (), summary.planned_gbp_per_hour
@@ -92,14 +98,23 @@ def _of_plan(plan: Plan) -> Iterator[Sample]:
     yield "tuppence_recommender_usage_end_timestamp_seconds", (), plan.inputs.usage_window.end.timestamp()
 
 
-def _family(metric: Metric, samples: Iterable[tuple[tuple[str, ...], float]]) -> Family:
-    if metric.kind is Kind.INFO:
-        info = InfoMetricFamily(metric.name.removesuffix("_info"), metric.help, labels=metric.labels)
-        for labels, _ in samples:
-            info.add_metric(labels, dict[str, str]())
-        return info
-    make = CounterMetricFamily if metric.kind is Kind.COUNTER else GaugeMetricFamily
-    family = make(metric.name, metric.help, labels=metric.labels, unit=metric.unit)
-    for labels, value in samples:
-        family.add_metric(labels, value)
-    return family
+def _withheld(plan: Plan) -> Iterator[Sample]:
+    """What each guard alone keeps back: of each workload the best offer."""
+    best: dict[tuple[str, WorkloadName], float] = {}
+    for one in plan.refused:
+        if one.stage == "guard" and one.rule_costs_gbp_per_month is not None:
+            key = (one.rule, one.workload)
+            best[key] = max(best.get(key, 0.0), float(one.rule_costs_gbp_per_month))
+    sums: dict[str, float] = {}
+    for (rule, _), saving in best.items():
+        sums[rule] = sums.get(rule, 0.0) + saving
+    yield from (("tuppence_saving_withheld_gbp_per_month", (rule,), saving) for rule, saving in sums.items())
+
+
+def _of_owned(pool: OwnedPool) -> Iterator[Sample]:
+    labels = (pool.cluster, pool.pool, pool.instance_type)
+    yield "tuppence_owned_used_ratio", (*labels, "now"), pool.used_ratio
+    yield "tuppence_owned_used_ratio", (*labels, "planned"), pool.planned_used_ratio
+    yield "tuppence_owned_shadow_price_gbp_per_vcpu_hour", labels, pool.shadow_gbp_per_vcpu_hour
+    yield "tuppence_owned_shadow_price_gbp_per_gib_hour", labels, pool.shadow_gbp_per_gib_hour
+    yield "tuppence_owned_shadow_price_gbp_per_gpu_hour", labels, pool.shadow_gbp_per_gpu_hour

@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
 
-from recommender.serve.catalogue import ADVICE, AHEAD, HEALTH, Metric
+from exporters.core.metrics import markdown_table
+from recommender.serve.catalogue import ADVICE, AHEAD, HEALTH
 
 _OPENING = """# Metrics of the recommender
 
@@ -26,16 +26,9 @@ prometheus-client.
 def page() -> str:
     """This will return the page in Markdown."""
     groups = {"Advice": ADVICE, "The next hour": AHEAD, "Health of the recommender": HEALTH}
-    return "\n".join([_OPENING, *(line for name, group in groups.items() for line in _table(name, group)), _CLOSING])
-
-
-def _table(title: str, metrics: Iterable[Metric]) -> list[str]:
-    rows = [f"| `{one.name}` | {one.kind.value} | {_labels(one)} | {one.help} |" for one in metrics]
-    return [f"## {title}", "", "| metric | type | labels | meaning |", "|---|---|---|---|", *rows, ""]
-
-
-def _labels(metric: Metric) -> str:
-    return ", ".join(f"`{name}`" for name in metric.labels) or "–"
+    return "\n".join(
+        [_OPENING, *(line for name, group in groups.items() for line in markdown_table(name, group)), _CLOSING]
+    )
 
 
 if __name__ == "__main__":

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from exporters.core.metrics import Kind
 from exporters.publish import reference
-from exporters.publish.catalogue import CATALOGUE, PRICES, Kind, Metric
+from exporters.publish.catalogue import CATALOGUE, PRICES, Metric
 
 ROOT = Path(__file__).parents[3]
 every_metric = pytest.mark.parametrize("metric", CATALOGUE, ids=lambda metric: metric.name)

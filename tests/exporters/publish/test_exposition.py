@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
 from prometheus_client.parser import text_string_to_metric_families as parse_text
 
-from exporters.publish.catalogue import PRICES, Kind, Metric
+from exporters.core.metrics import Kind
+from exporters.publish.catalogue import PRICES, Metric
 from exporters.publish.exposition import ROWS_PER_PART, Bodies, Body, render
 from exporters.publish.series import Series, select_series
 from tests.exporters.publish.sample import HOSTILE, no_prices, prices

@@ -16,8 +16,9 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from exporters.core.clock import FixedClock
 from exporters.core.errors import TransientSourceError
 from exporters.core.frames import Reject
+from exporters.core.metrics import Kind
 from exporters.core.words import Origin
-from exporters.publish.catalogue import HEALTH, Kind
+from exporters.publish.catalogue import HEALTH
 from exporters.publish.health import Health
 from exporters.publish.published import PublishedPrices
 from exporters.store.snapshot import FX_SOURCE, Manifest

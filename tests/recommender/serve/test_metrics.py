@@ -5,14 +5,20 @@ from __future__ import annotations
 from decimal import Decimal
 from pathlib import Path
 
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from exporters.core.metrics import Kind
+from recommender.calibrating import Learnt
+from recommender.ledger.calibrate import Evidence, calibration
 from recommender.ledger.measurement import Savings
-from recommender.serve.catalogue import ADVICE, AHEAD, HEALTH, Kind
+from recommender.serve.catalogue import ADVICE, AHEAD, HEALTH
 from recommender.serve.reference import page
+from recommender.settings import Policy
 from tests.builders import NOON
 from tests.recommender.serve.conftest import Served
 from tests.recommender.serve.test_app import FAILURE
+from tests.recommender.world import plan, policy, workload
 from tests.servers.prometheus import promtool
 
 Labels = tuple[tuple[str, str], ...]
@@ -55,6 +61,44 @@ def test_realised_savings_stand_beside_what_was_predicted_and_only_where_there_i
     with_plan.last.succeeded(state.served.plan, at=NOON, duration_seconds=1.0, savings=savings)
     assert value(with_plan, "tuppence_saving_realised_gbp") == -12.34
     assert value(with_plan, "tuppence_saving_predicted_gbp") == 50.0
+
+
+def test_savings_are_expected_as_moves_of_their_kind_have_really_saved(with_plan: Served) -> None:
+    state = with_plan.last.state
+    assert state.served is not None
+    policy = Policy.model_validate({"predictions": {"placement": 0.9}})
+    nothing = Savings(realised_gbp=Decimal(0), predicted_gbp=Decimal(0))
+    learnt = Learnt(calibration(Evidence(), policy), nothing)
+    with_plan.last.succeeded(state.served.plan, at=NOON, duration_seconds=1.0, learnt=learnt)
+    assert samples(with_plan, "tuppence_recommendation_saving_expected_gbp_per_month") == {
+        (("kind", "placement"),): pytest.approx(0.9 * 371.60),
+        (("kind", "purchase-option"),): pytest.approx(89.10),
+    }
+
+
+def test_guards_tell_what_they_keep_back_and_owned_pools_what_more_of_them_is_worth(served: Served) -> None:
+    """At a least saving of £200, the £105.12 that web would save on the racks are kept back."""
+    made = plan(workload("web"), policy=policy(steady={"min_saving_gbp_per_month": 200}))
+    served.last.succeeded(made, at=NOON, duration_seconds=1.0)
+    withheld = samples(served, "tuppence_saving_withheld_gbp_per_month")
+    assert withheld[("rule", "min_saving"),] == pytest.approx(105.12)
+    [owned] = made.owned_capacity
+    name = (("cluster", owned.cluster), ("instance_type", owned.instance_type), ("pool", owned.pool))
+    for unit in ("vcpu", "gib", "gpu"):
+        found = samples(served, f"tuppence_owned_shadow_price_gbp_per_{unit}_hour")
+        assert found == {name: getattr(owned, f"shadow_gbp_per_{unit}_hour")}
+    used = samples(served, "tuppence_owned_used_ratio")
+    assert {dict(labels)["plan"]: value for labels, value in used.items()} == {
+        "now": owned.used_ratio,
+        "planned": owned.planned_used_ratio,
+    }
+
+
+def test_a_verification_shows_when_and_whether_it_went_through(served: Served) -> None:
+    assert value(served, "tuppence_recommender_verification_success") is None
+    served.last.verified(at=NOON, succeeded=False)
+    assert value(served, "tuppence_recommender_verification_success") == 0
+    assert value(served, "tuppence_recommender_verification_timestamp_seconds") == NOON.timestamp()
 
 
 def test_without_a_plan_there_are_no_figures_and_no_success(served: Served) -> None:
