@@ -8,6 +8,8 @@ from enum import StrEnum
 
 TUPPENCE = "tuppence"
 """The author of what an evaluation or a verification writes."""
+SCHEDULER = "scheduler"
+"""The author of moves that were read back from a scheduler's decision."""
 
 
 class EventKind(StrEnum):
@@ -41,7 +43,8 @@ class Event:
         etag: of `proposed`: the hash of the figures.
         expires_at: of `proposed`: how long the advice stands.
         xor_group: of `proposed`: the workload, of which one piece of advice can be carried out.
-        document: of `proposed`: the record with the prices of the day, as JSON. Read only when asked for.
+        document: of `proposed`: the record with the prices of the day; of `implemented`: the evidence of who or what
+            applied it (feedback.Evidence); as JSON. Read only when asked for.
         measured: of `verified`: what was saved and how that was worked out, as JSON.
     """
 

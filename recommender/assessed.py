@@ -1,0 +1,143 @@
+"""The edge of the assessment: reads usage with its history, prices, the fleet and the ledger, and writes nothing.
+
+As in inputs.py, what is read depends on the settings and the evaluation time alone; the pods that wait for another
+scheduler are those of that time.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import dataframely as dy
+import polars as pl
+
+from exporters.core.errors import IntegrityError, PricesUnavailableError
+from exporters.store.read import Prices
+from recommender.advise.assess import Ground, assess
+from recommender.advise.assess_clusters import Seen
+from recommender.advise.assess_record import Assessment
+from recommender.advise.assess_steps import Track
+from recommender.advise.decision import Question
+from recommender.advise.plan import Plan
+from recommender.cycle import costs_here
+from recommender.frames import WORKLOAD_KEY, ClusterCost, Pool
+from recommender.inputs import appraisal, policy_of, prices_at
+from recommender.ledger.memory import Memory, memory_of, verified
+from recommender.ledger.merge import merge
+from recommender.ledger.store import Histories, Ledger
+from recommender.ledger.track import track_of
+from recommender.observe.coverage import Window
+from recommender.observe.fleet import pools
+from recommender.observe.latency import latencies
+from recommender.observe.pending_scheduler import PendingOnOtherScheduler, read_pending
+from recommender.outlook import Outlook, outlook_at
+from recommender.settings import RecommenderSettings
+
+DAY = timedelta(days=1)
+
+
+def assessed(settings: RecommenderSettings, *, at: datetime) -> Assessment:
+    """This will read everything once and assess it.
+
+    Args:
+        settings: checked settings.
+        at: the evaluation time (UTC).
+
+    Raises:
+        TuppenceError: an input is missing or wrong; nothing is said from half of them.
+    """
+    histories, memory, track = _past(settings, at=at)
+    known = outlook_at(settings, at=at)
+    now = appraisal(settings, at=at, memory=memory)
+    window = Window(now.plan.inputs.usage_window.start, now.plan.inputs.usage_window.end)
+    prices, fleet = prices_at(settings, at=at), pools(settings.clusters)
+    here = costs_here(_question(settings, known, prices, fleet, window, at=at), now.flows, fleet)
+    costs = _own_costs(here)
+    ground = Ground(
+        plan=merge(now.plan, histories, at=at).plan,
+        costs=now.costs,
+        costs_before=_a_day_before(settings, now.plan, at=at),
+        here=costs,
+        seen=Seen(
+            clusters=settings.clusters,
+            pools=fleet,
+            machines=prices.offers.select("provider", "region", "instance_type", "vcpus", "memory_gib", "gpus"),
+            workloads=now.workloads,
+            costs=now.workloads.join(costs, on=WORKLOAD_KEY, how="left"),
+            samples=known.usage.samples,
+            observed=known.usage.observed,
+            window=window,
+            nodes=known.seen.pools,
+            forecasts=known.forecasts,
+        ),
+        track=track,
+        pending=pending_at(settings, at=at),
+    )
+    return assess(
+        ground,
+        policy_of(settings),
+        settings.rollout,
+        mode=settings.recommend.mode,
+        min_coverage_ratio=settings.usage.min_coverage_ratio,
+    )
+
+
+def pending_at(settings: RecommenderSettings, *, at: datetime) -> dy.DataFrame[PendingOnOtherScheduler] | None:
+    """This will read the pods that wait for another scheduler; None: usage comes from a file, which does not tell.
+
+    Raises:
+        TuppenceError: Prometheus did not answer as it should.
+    """
+    if settings.usage.prometheus is None:
+        return None
+    watched = settings.rollout
+    return read_pending(
+        settings.usage.prometheus, at=at, minutes=watched.pending_minutes, settled=watched.settled_schedulers
+    )
+
+
+def _past(settings: RecommenderSettings, *, at: datetime) -> tuple[Histories, Memory, Track]:
+    with Ledger.at(settings.ledger).reading() as reader:
+        histories = reader.histories()
+        measured = verified(reader, histories, at=at)
+        return histories, memory_of(reader, at=at), track_of(histories, measured, at=at)
+
+
+def _a_day_before(settings: RecommenderSettings, now: Plan, *, at: datetime) -> dy.DataFrame[ClusterCost] | None:
+    """Costs by prices and usage of a day before; None: there were not the same sources of prices, or no usage."""
+    try:
+        then = appraisal(settings, at=at - DAY)
+    except (PricesUnavailableError, IntegrityError):
+        return None
+    there = {one.source for one in then.plan.inputs.snapshots}
+    return then.costs if {one.source for one in now.inputs.snapshots} <= there else None
+
+
+def _question(
+    settings: RecommenderSettings,
+    known: Outlook,
+    prices: Prices,
+    fleet: dy.DataFrame[Pool],
+    window: Window,
+    *,
+    at: datetime,
+) -> Question:
+    return Question(
+        prices=prices,
+        workloads=known.seen.workloads,
+        pools=fleet,
+        policy=policy_of(settings),
+        at=at,
+        usage_window=(window.start, window.end),
+        expires_after_hours=settings.recommend.expires_after_hours,
+        min_coverage_ratio=settings.usage.min_coverage_ratio,
+        latency=latencies(settings.latency.file),
+        unfit=known.seen.not_enough_data,
+        nodes_seen=known.seen.pools,
+    )
+
+
+def _own_costs(here: pl.DataFrame) -> pl.DataFrame:
+    own = [pl.col("from_cluster").alias(name) if name == "cluster" else pl.col(name) for name in WORKLOAD_KEY]
+    sure = pl.col("reason").is_null()
+    return here.select(*own, "reason", *(pl.when(sure).then(name) for name in ("gbp_per_hour", "full_gbp_per_hour")))
