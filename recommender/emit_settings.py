@@ -168,7 +168,7 @@ class HubSettings(Section):
     publish_every_minutes: int = Field(default=5, ge=1, le=1_440, description="Minutes between rounds while serving.")
     jitter_seconds: int = Field(default=30, ge=0, le=3_600, description="Most by which a round is early or late.")
     max_valid_hours: float = Field(
-        default=24, gt=0, le=168, description="A score that would stand longer is not written: a clock is wrong."
+        default=24, gt=0, le=168, description="No score stands longer than this, whatever its inputs allow."
     )
     clock_tolerance_seconds: float = Field(
         default=120, ge=1, description="Most by which the hub's clock may differ before nothing is written."
@@ -185,6 +185,14 @@ class HubSettings(Section):
         if self.in_cluster and self.kubeconfig is not None:
             raise ValueError("set kubeconfig or in_cluster, not both")
         return self
+
+
+class ScoreSettings(Section):
+    """Scores of clusters."""
+
+    usage_max_age_hours: float = Field(
+        default=3, gt=0, le=168, description="How long after its end usage may stand behind a score."
+    )
 
 
 class EmitSettings(Section):
@@ -209,3 +217,4 @@ class EmitSettings(Section):
     fleet: FleetSettings = FleetSettings()
     volcano: VolcanoSettings = VolcanoSettings()
     hub: HubSettings = HubSettings()
+    score: ScoreSettings = ScoreSettings()
