@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from datetime import datetime
 
 import polars as pl
 
 from exporters.core.output import ListFormat, print_table
+from recommender.advise.capacity_record import CapacityRecommendation
 from recommender.burst.burst import BurstPlan
 from recommender.forecast_commands import frames_as_json, rounded
+from recommender.outlook import Ahead
 
 _TITLES = {
     "triggers": "Owned capacity",
@@ -22,11 +25,14 @@ _TITLES = {
 }
 
 
-def write_bursts(plan: BurstPlan, form: ListFormat) -> None:
-    """This will write a burst plan to stdout: tables for people, everything as JSON, the overflow as CSV."""
+def write_bursts(ahead: Ahead, form: ListFormat) -> None:
+    """This will write bursts to stdout: tables for people, all of it and the advice as JSON, the overflow as CSV."""
+    plan = ahead.bursts
     parts = frames_of(plan)
     if form is ListFormat.JSON:
-        sys.stdout.write(frames_as_json(parts))
+        advice = [one.model_dump(mode="json", exclude_none=True) for one in ahead.capacity]
+        document = json.loads(frames_as_json(parts)) | {"recommendations": advice}
+        sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=1) + "\n")
     elif form is ListFormat.CSV:
         sys.stdout.write(plan.overflow.write_csv())
     else:
@@ -34,7 +40,16 @@ def write_bursts(plan: BurstPlan, form: ListFormat) -> None:
             if parts[name].height:
                 print_table(rounded(parts[name]), title=title)
                 sys.stdout.write("\n")
+        if ahead.capacity:
+            print_table(_advice(ahead.capacity), title="Recommendations")
+            sys.stdout.write("\n")
         sys.stdout.write(summary(plan) + "\n")
+
+
+def _advice(capacity: tuple[CapacityRecommendation, ...]) -> pl.DataFrame:
+    return pl.DataFrame(
+        [{"id": one.id, "kind": one.kind.value, "state": one.state.value, "advice": one.title} for one in capacity]
+    )
 
 
 def frames_of(plan: BurstPlan) -> dict[str, pl.DataFrame]:

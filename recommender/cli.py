@@ -22,10 +22,9 @@ from recommender.calibrating import learnt
 from recommender.demo.run import run_demo, write_company
 from recommender.explained import explained, find
 from recommender.forecast_commands import write_forecasts
-from recommender.inputs import evaluation
 from recommender.listing import write_plan
-from recommender.outlook import bursts_at, outlook_at
-from recommender.recorded import recorded, remembered
+from recommender.outlook import ahead_at, outlook_at
+from recommender.recorded import ahead_remembered, recorded, remembered, unrecorded
 from recommender.report.calibration import with_calibration
 from recommender.report.registry import FORMATS
 from recommender.report.view_model import report_of
@@ -48,7 +47,7 @@ def load_settings(config: Path | None) -> RecommenderSettings:
 def _proposed(settings: RecommenderSettings, *, at: datetime | None, no_ledger: bool) -> Plan:
     now = SystemClock().now()
     if no_ledger:
-        return evaluation(settings, at=at or now)
+        return unrecorded(settings, at=at or now)
     made = recorded(settings, at=at or now, now=now)
     if made.not_recorded:
         _log.info("not_recorded_in_ledger", why=made.not_recorded)
@@ -109,7 +108,7 @@ def explain(
 ) -> None:
     """Explain one recommendation: prices, usage, thresholds, and what would change the verdict."""
     with errors_explained():
-        moment, evaluate = at or SystemClock().now(), evaluation if no_ledger else remembered
+        moment, evaluate = at or SystemClock().now(), unrecorded if no_ledger else remembered
         one = find(evaluate(load_settings(config), at=moment), advice_id)
     sys.stdout.write(one.model_dump_json(indent=2, exclude_none=True) + "\n" if as_json else explained(one))
 
@@ -123,10 +122,16 @@ def forecast(config: ConfigOption = None, at: AtOption = None, output: OutputOpt
 
 
 @app.command()
-def burst(config: ConfigOption = None, at: AtOption = None, output: OutputOption = ListFormat.TABLE) -> None:
+def burst(
+    config: ConfigOption = None,
+    at: AtOption = None,
+    no_ledger: NoLedgerOption = False,
+    output: OutputOption = ListFormat.TABLE,
+) -> None:
     """Say which owned pools are short, what should leave for where and at what price, and what comes home."""
     with errors_explained():
-        write_bursts(bursts_at(load_settings(config), at=at or SystemClock().now()), output)
+        look_ahead = ahead_at if no_ledger else ahead_remembered
+        write_bursts(look_ahead(load_settings(config), at=at or SystemClock().now()), output)
 
 
 @app.command()
@@ -149,7 +154,7 @@ def report(
     with errors_explained():
         moment = at or SystemClock().now()
         asked = week or Week.last_whole(moment)
-        settings, evaluate = load_settings(config), evaluation if no_ledger else remembered
+        settings, evaluate = load_settings(config), unrecorded if no_ledger else remembered
         plan = evaluate(settings, at=moment, window=asked.window)
         made = report_of(plan, asked)
         if not no_ledger:

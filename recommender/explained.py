@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from exporters.core.errors import SettingsError
-from exporters.core.money import GBP, pounds, rate
+from exporters.core.money import pounds, rate
+from recommender.advise.capacity_record import CapacityRecommendation
 from recommender.advise.plan import Plan
-from recommender.advise.record import PricedPlace, PriceEvidence, Recommendation
+from recommender.advise.record import PricedPlace, Recommendation
 from recommender.report import words
+from recommender.report.capacity_lines import capacity_lines
+from recommender.report.evidence_words import price_line
 from recommender.report.view_model import place_of
 
 TERMS = (
@@ -22,13 +25,14 @@ TERMS = (
 )
 
 
-def find(plan: Plan, advice_id: str) -> Recommendation:
+def find(plan: Plan, advice_id: str) -> Recommendation | CapacityRecommendation:
     """This will return the recommendation with an id, or with the only id that begins like it.
 
     Raises:
         SettingsError: none has it, or several do.
     """
-    found = [one for one in plan.recommendations if one.id.startswith(advice_id)] if advice_id else []
+    everything: tuple[Recommendation | CapacityRecommendation, ...] = (*plan.recommendations, *plan.capacity)
+    found = [one for one in everything if one.id.startswith(advice_id)] if advice_id else []
     if len(found) == 1:
         return found[0]
     raise SettingsError(
@@ -38,9 +42,10 @@ def find(plan: Plan, advice_id: str) -> Recommendation:
     )
 
 
-def explained(one: Recommendation) -> str:
+def explained(one: Recommendation | CapacityRecommendation) -> str:
     """This will explain a recommendation in plain text."""
-    return "\n".join(words.shown(line) for line in _lines(one)) + "\n"
+    lines = capacity_lines(one) if isinstance(one, CapacityRecommendation) else _lines(one)
+    return "\n".join(words.shown(line) for line in lines) + "\n"
 
 
 def _lines(one: Recommendation) -> Iterator[str]:
@@ -56,7 +61,7 @@ def _lines(one: Recommendation) -> Iterator[str]:
     yield from _costs(one)
     yield ""
     yield "Prices"
-    yield from (f"  {_price(price)}" for price in one.prices)
+    yield from (f"  {price_line(price)}" for price in one.prices)
     yield from (
         f"  {flow.used_for}: {flow.gib_per_hour:g} GiB/h {flow.direction} ({flow.to}), {flow.basis}, "
         f"{rate(flow.gbp_per_gib)} per GiB"
@@ -85,17 +90,6 @@ def _costs(one: Recommendation) -> Iterator[str]:
         yield f"{name:9} {place.machine} in {place.where}"
         terms = ((term, value) for term, column in TERMS if (value := getattr(side, column)) or term == "together")
         yield "          " + ", ".join(f"{term} {rate(value)}" for term, value in terms) + " an hour"
-
-
-def _price(price: PriceEvidence) -> str:
-    rate_text = f" × {price.gbp_per_unit:.6f} ({price.fx_source}, {price.fx_date:%-d %B %Y})"
-    converted = "" if price.currency == GBP else rate_text
-    note = f"; {price.note}" if price.note else ""
-    return (
-        f"{price.used_for}: {price.instance_type}, {price.capacity_type}, {price.provider} {price.region}: "
-        f"{price.price_per_hour:g} {price.currency}{converted} = {rate(price.gbp_per_hour)} an hour, {price.origin}, "
-        f"{price.snapshot_id}, split {price.split_method}{note}"
-    )
 
 
 def _usage(one: Recommendation) -> Iterator[str]:

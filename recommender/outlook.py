@@ -11,14 +11,20 @@ from datetime import datetime, timedelta
 import dataframely as dy
 import polars as pl
 
+from exporters.store.read import Prices
+from recommender.advise.capacity import NOTHING_HELD, Held, capacity_advice, capacity_gaps
+from recommender.advise.capacity_question import CapacityQuestion
+from recommender.advise.capacity_record import CapacityRecommendation
+from recommender.advise.capacity_return import active_bursts
+from recommender.advise.plan import NotEnoughData
 from recommender.burst.burst import BurstPlan, Observation, burst
-from recommender.burst.frames import ActiveBurst
-from recommender.burst.legal import Limits, legal_places
+from recommender.burst.legal import Limits, Places, legal_places
 from recommender.forecast.demand import demand
 from recommender.forecast.forecast import Forecasts, forecast
 from recommender.forecast.frames import Demand
 from recommender.frames import ClusterSample, UsageSample
 from recommender.inputs import policy_of, prices_at, usage_at
+from recommender.ledger.memory import Memory
 from recommender.observe.coverage import Window, coverage_of
 from recommender.observe.fleet import namespace_quotas, pools, quotas, region_quotas
 from recommender.observe.latency import latencies
@@ -79,50 +85,61 @@ def _visible(usage: Usage, *, until: datetime, step_seconds: int) -> Usage:
 
 @dataclass(frozen=True, slots=True)
 class Ahead:
-    """The next hour as it is served.
+    """The next hour.
 
     Args:
         forecasts: of every series.
         bursts: of the owned pools.
+        capacity: advice on owned pools.
+        gaps: what of them could not be judged.
     """
 
     forecasts: Forecasts
     bursts: BurstPlan
+    capacity: tuple[CapacityRecommendation, ...]
+    gaps: tuple[NotEnoughData, ...]
 
 
-def ahead_at(settings: RecommenderSettings, *, at: datetime) -> Ahead:
-    """This will forecast and judge the owned pools over one reading of usage.
-
-    Raises:
-        TuppenceError: an input is missing or wrong.
-    """
-    known = outlook_at(settings, at=at)
-    return Ahead(known.forecasts, _bursts(settings, known, at=at, active=ActiveBurst.create_empty()))
-
-
-def bursts_at(
-    settings: RecommenderSettings, *, at: datetime, active: dy.DataFrame[ActiveBurst] | None = None
-) -> BurstPlan:
-    """This will read everything and say what overflows, where to, and what comes home.
+def ahead_at(settings: RecommenderSettings, *, at: datetime, memory: Memory | None = None) -> Ahead:
+    """This will read everything, forecast, and say what overflows, where to, what comes home and what to buy.
 
     Args:
         settings: checked settings.
         at: the evaluation time (UTC).
-        active: bursts that run now, from the ledger; None: none.
+        memory: bursts that run and decisions, from the ledger; None: there are none.
 
     Raises:
         TuppenceError: an input is missing or wrong; nothing is advised from half of them.
     """
-    running = ActiveBurst.create_empty() if active is None else active
-    return _bursts(settings, outlook_at(settings, at=at), at=at, active=running)
+    running, held = ((), NOTHING_HELD) if memory is None else (memory.running, memory.held)
+    known, prices = outlook_at(settings, at=at), prices_at(settings, at=at)
+    places = _places(settings, known, prices, held)
+    seen = Observation(
+        samples=known.usage.samples,
+        observed=known.usage.observed,
+        workloads=known.seen.workloads,
+        demand=known.demand,
+        forecasts=known.forecasts,
+        active=active_bursts(running),
+    )
+    question = CapacityQuestion(
+        bursts=burst(seen, places, policy=policy_of(settings), settings=settings.burst, at=known.at),
+        places=places,
+        prices=prices,
+        workloads=known.seen.workloads,
+        demand=known.demand,
+        forecasts=known.forecasts,
+        running=running,
+        settings=settings.burst,
+        at=at,
+        expires_after_hours=settings.recommend.expires_after_hours,
+    )
+    return Ahead(known.forecasts, question.bursts, capacity_advice(question, held), capacity_gaps(question))
 
 
-def _bursts(
-    settings: RecommenderSettings, known: Outlook, *, at: datetime, active: dy.DataFrame[ActiveBurst]
-) -> BurstPlan:
-    policy = policy_of(settings)
-    places = legal_places(
-        prices=prices_at(settings, at=at),
+def _places(settings: RecommenderSettings, known: Outlook, prices: Prices, held: Held) -> Places:
+    return legal_places(
+        prices=prices,
         workloads=known.seen.workloads,
         flows=known.seen.flows,
         pools=pools(settings.clusters),
@@ -130,15 +147,7 @@ def _bursts(
             quotas(settings.clusters), region_quotas(settings.region_quotas), namespace_quotas(settings.clusters)
         ),
         latency=latencies(settings.latency.file),
-        policy=policy,
+        policy=policy_of(settings),
         min_coverage_ratio=settings.usage.min_coverage_ratio,
+        dismissed=tuple(held.destinations),
     )
-    seen = Observation(
-        samples=known.usage.samples,
-        observed=known.usage.observed,
-        workloads=known.seen.workloads,
-        demand=known.demand,
-        forecasts=known.forecasts,
-        active=active,
-    )
-    return burst(seen, places, policy=policy, settings=settings.burst, at=known.at)

@@ -6,18 +6,28 @@ it did then. Only the present is written down: never an evaluation older than th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
-from recommender.advise.plan import Plan
+import structlog
+
+from exporters.core.errors import TuppenceError
+from exporters.core.words import CapacityType
+from recommender.advise.capacity import not_judged
+from recommender.advise.capacity_record import CapacityRecommendation
+from recommender.advise.plan import NotEnoughData, Plan
 from recommender.inputs import evaluation
 from recommender.ledger.events import Event
 from recommender.ledger.measurement import Savings
-from recommender.ledger.memory import memory_of, verified
-from recommender.ledger.merge import last_evaluated, merge
+from recommender.ledger.memory import Memory, memory_of, verified
+from recommender.ledger.merge import as_standing, last_evaluated, merge
 from recommender.ledger.store import Ledger, Reader
 from recommender.observe.coverage import Window
+from recommender.observe.fleet import pools
+from recommender.outlook import Ahead, ahead_at
 from recommender.settings import RecommenderSettings
+
+_log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +37,13 @@ class Recorded:
     Args:
         plan: the plan, with states.
         savings: what verified moves saved by then.
+        ahead: the next hour; None: it could not be foretold, which is said in the plan.
         not_recorded: why nothing was written down; empty: it was.
     """
 
     plan: Plan
     savings: Savings
+    ahead: Ahead | None
     not_recorded: str = ""
 
 
@@ -48,14 +60,14 @@ def recorded(settings: RecommenderSettings, *, at: datetime, now: datetime, wind
         TuppenceError: an input or the ledger failed; advice that was dismissed must not come back for that.
     """
     ledger = Ledger.at(settings.ledger)
-    plan = _evaluated(ledger, settings, at=at, window=window)
+    plan, ahead = _evaluated(settings, _memory(ledger, at=at), at=at, window=window)
     made: list[Recorded] = []
 
     def events(reader: Reader) -> tuple[Event, ...]:
         histories = reader.histories()
         why = _not_now(last_evaluated(histories), at=at, now=now)
         merged = merge(plan, histories, at=at)
-        made[:] = [Recorded(merged.plan, Savings.of(verified(reader, histories, at=at)), why)]
+        made[:] = [Recorded(merged.plan, Savings.of(verified(reader, histories, at=at)), ahead, why)]
         return () if why else merged.events
 
     if at > now:
@@ -73,7 +85,7 @@ def remembered(settings: RecommenderSettings, *, at: datetime, window: Window | 
         TuppenceError: see recorded.
     """
     ledger = Ledger.at(settings.ledger)
-    plan = _evaluated(ledger, settings, at=at, window=window)
+    plan, _ = _evaluated(settings, _memory(ledger, at=at), at=at, window=window)
     with ledger.reading() as reader:
         return merge(plan, reader.histories(), at=at).plan
 
@@ -84,7 +96,45 @@ def _not_now(newest: datetime | None, *, at: datetime, now: datetime) -> str:
     return "" if newest is None or newest <= at else f"the ledger has one of {newest:%Y-%m-%d %H:%M} UTC already"
 
 
-def _evaluated(ledger: Ledger, settings: RecommenderSettings, *, at: datetime, window: Window | None) -> Plan:
+def unrecorded(settings: RecommenderSettings, *, at: datetime, window: Window | None = None) -> Plan:
+    """This will evaluate once as if there were no ledger.
+
+    Raises:
+        TuppenceError: an input is missing or wrong.
+    """
+    return _evaluated(settings, None, at=at, window=window)[0]
+
+
+def ahead_remembered(settings: RecommenderSettings, *, at: datetime) -> Ahead:
+    """This will look at the next hour with what the ledger knows, and write nothing.
+
+    Raises:
+        TuppenceError: see ahead_at, or the ledger cannot be read.
+    """
+    ledger = Ledger.at(settings.ledger)
+    ahead = ahead_at(settings, at=at, memory=_memory(ledger, at=at))
     with ledger.reading() as reader:
-        memory = memory_of(reader, at=at)
-    return evaluation(settings, at=at, window=window, memory=memory)
+        return replace(ahead, capacity=as_standing(ahead.capacity, reader.histories(), at=at))
+
+
+def _memory(ledger: Ledger, *, at: datetime) -> Memory:
+    with ledger.reading() as reader:
+        return memory_of(reader, at=at)
+
+
+def _evaluated(
+    settings: RecommenderSettings, memory: Memory | None, *, at: datetime, window: Window | None
+) -> tuple[Plan, Ahead | None]:
+    plan = evaluation(settings, at=at, window=window, memory=memory)
+    try:
+        ahead = ahead_at(settings, at=at, memory=memory)
+    except Exception as error:  # noqa: BLE001 - advice on moves does not depend on it; what failed stands beside it
+        _log.error("forecast_failed", error=str(error), exc_info=not isinstance(error, TuppenceError))
+        owned = pools(settings.clusters).filter(capacity_type=CapacityType.OWNED.value)["cluster"].unique().to_list()
+        return _with(plan, (), not_judged(owned, str(error))), None
+    return _with(plan, ahead.capacity, ahead.gaps), ahead
+
+
+def _with(plan: Plan, capacity: tuple[CapacityRecommendation, ...], gaps: tuple[NotEnoughData, ...]) -> Plan:
+    unknown = (*plan.not_enough_data, *gaps)
+    return plan.model_copy(update={"capacity": capacity, "not_enough_data": unknown})

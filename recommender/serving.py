@@ -14,7 +14,6 @@ from exporters.core.errors import TuppenceError
 from exporters.core.output import stderr
 from exporters.core.web.serving import Address, serve
 from recommender.jobs import Scheduler, next_run, scheduler_for
-from recommender.outlook import Ahead, ahead_at
 from recommender.recorded import recorded
 from recommender.serve.app import Recommender, create_app
 from recommender.serve.last_plan import LastPlan
@@ -79,23 +78,14 @@ class RecommenderService:
                 "evaluation_failed", error=str(error), exc_info=not isinstance(error, TuppenceError), seconds=seconds
             )
             return False
-        ahead = self._ahead(at)
         seconds = time.monotonic() - started
         self._last.succeeded(
-            made.plan, at=self._clock.now(), duration_seconds=seconds, savings=made.savings, ahead=ahead
+            made.plan, at=self._clock.now(), duration_seconds=seconds, savings=made.savings, ahead=made.ahead
         )
         if made.not_recorded:
             _log.warning("not_recorded_in_ledger", why=made.not_recorded)
         _log.info("evaluated", recommendations=len(made.plan.recommendations), seconds=round(seconds, 3))
         return True
-
-    def _ahead(self, at: datetime) -> Ahead | None:
-        """The next hour; advice does not depend on it, so its failure is logged and the plan stands."""
-        try:
-            return ahead_at(self._settings, at=at)
-        except Exception as error:  # noqa: BLE001 - a plan that was made must be served
-            _log.error("forecast_failed", error=str(error), exc_info=not isinstance(error, TuppenceError))
-            return None
 
     def reload(self) -> None:
         """This will read the settings again and evaluate by them; wrong ones change nothing.

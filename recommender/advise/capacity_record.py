@@ -15,6 +15,11 @@ from recommender.advise.record import Kind, Part, PriceEvidence, Recommendation,
 CAPACITY_KINDS = (Kind.BURST, Kind.BURST_RETURN, Kind.EXTEND, Kind.COMMIT)
 """Kinds of CapacityRecommendation; all others are of Recommendation."""
 
+CAPACITY_GAP = "capacity-"
+"""How the reasons begin for which owned capacity is not judged; they say nothing of single workloads."""
+NOT_JUDGED = tuple(f"{CAPACITY_GAP}{reason}" for reason in ("failed", "not-observed", "no-shape"))
+"""Of these, the ones that leave open whether earlier advice still holds."""
+
 
 class CapacityTarget(Part):
     """The owned capacity that the advice is about."""
@@ -108,7 +113,9 @@ class CapacityRecommendation(Part):
     cost_delta_gbp_per_hour: float = Field(
         description="Change in cash, of either sign, never a saving. Extend and commit: against bursting for the same."
     )
-    one_off_gbp: float = Field(description="State that moves and restarts, of all moves, once.")
+    one_off_gbp: float | None = Field(
+        default=None, description="State that moves and restarts, once. Absent: not worked out, or nothing moves."
+    )
     latest_useful_start: datetime | None = Field(
         default=None, description="Nodes asked for later are ready too late. Absent: a burst does not depend on it."
     )

@@ -13,8 +13,8 @@ from recommender.advise.record import EgressEvidence, PriceEvidence
 from recommender.place.tiers import PROVENANCE
 
 _DIGITS = 9
-_Side = Literal["current", "recommended"]
-_SIDES: tuple[tuple[_Side, str], ...] = (("current", "from"), ("recommended", "to"))
+Side = Literal["current", "recommended"]
+_SIDES: tuple[tuple[Side, str], ...] = (("current", "from"), ("recommended", "to"))
 _FOUND_BY = ("provider", "region", "instance_type", "capacity_type", "offer_zone", "source")
 
 
@@ -23,28 +23,31 @@ class PriceFinder:
 
     Args:
         prices: the prices that the plan rests on.
-        moving: the chosen pairs.
+        moving: the chosen pairs; or places alone, with the one side that they have.
+        sides: the sides that they have.
     """
 
-    def __init__(self, prices: Prices, moving: pl.DataFrame) -> None:
+    def __init__(self, prices: Prices, moving: pl.DataFrame, *, sides: tuple[tuple[Side, str], ...] = _SIDES) -> None:
+        self._sides = sides
         self._manifests = {manifest.source: manifest for manifest in prices.used}
         offers = prices.offers.rename({"zone": "offer_zone"}).filter(
             pl.col("operating_system") == OperatingSystem.LINUX.value
         )
         wanted = pl.concat(
-            moving.select(pl.col(f"{prefix}_{name}").alias(name) for name in _FOUND_BY) for _, prefix in _SIDES
+            moving.select(pl.col(f"{prefix}_{name}").alias(name) for name in _FOUND_BY) for _, prefix in sides
         )
         found = offers.join(wanted.unique(), on=_FOUND_BY, how="semi")
         self._offers = {tuple(row[name] for name in _FOUND_BY): row for row in found.iter_rows(named=True)}
 
     def of(self, row: Mapping[str, Any]) -> tuple[PriceEvidence, ...]:
         """This will return the offers of the place left and the place advised."""
-        return tuple(
-            self._evidence(side, self._offers[tuple(row[f"{prefix}_{name}"] for name in _FOUND_BY)])
-            for side, prefix in _SIDES
-        )
+        return tuple(self.as_offered(side, row, prefix) for side, prefix in self._sides)
 
-    def _evidence(self, side: _Side, offer: Mapping[str, Any]) -> PriceEvidence:
+    def as_offered(self, side: Side, row: Mapping[str, Any], prefix: str = "to") -> PriceEvidence:
+        """This will return the offer of one place."""
+        return self._evidence(side, self._offers[tuple(row[f"{prefix}_{name}"] for name in _FOUND_BY)])
+
+    def _evidence(self, side: Side, offer: Mapping[str, Any]) -> PriceEvidence:
         manifest = self._manifests[offer["source"]]
         return PriceEvidence(
             used_for=side,
@@ -91,7 +94,7 @@ class FlowFinder:
             for line in self._lines.get((row["w"], row[f"{prefix}_provider"], row[f"{prefix}_region"]), [])
         )
 
-    def _evidence(self, side: _Side, line: Mapping[str, Any]) -> EgressEvidence:
+    def _evidence(self, side: Side, line: Mapping[str, Any]) -> EgressEvidence:
         manifest = self._manifests.get(line["source"])
         return EgressEvidence(
             used_for=side,

@@ -80,8 +80,12 @@ def _worth(node: Row, burst: Row, excess: list[float]) -> Row:
             break
         nodes, saving = nodes + 1, saving + used * cloud - price
     return {
+        "to_cluster": node["to_cluster"],
         "pool": node["to_pool"],
         "instance_type": node["to_instance_type"],
+        "burst_cluster": burst["to_cluster"],
+        "burst_pool": burst["to_pool"],
+        "burst_instance_type": burst["to_instance_type"],
         "nodes": nodes,
         "node_gbp_per_hour": price,
         "burst_gbp_per_hour": cloud,
@@ -126,6 +130,7 @@ def _least(nodes: list[Row]) -> Row | None:
 
 def _node(row: Row, resource: str, price: float) -> Row:
     return {
+        "to_cluster": row["to_cluster"],
         "to_pool": row["to_pool"],
         "to_instance_type": row["to_instance_type"],
         "amount": row[_AMOUNT[resource]],

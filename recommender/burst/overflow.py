@@ -299,6 +299,5 @@ def _surcharges(question: Question) -> Surcharges:
         terms = [row[name] for name in (*_TERMS, "one_off_gbp")]
         if key not in replicas or any(term is None for term in terms):
             continue
-        one = Surcharge(sum(terms[:-1]) / replicas[key], terms[-1] / replicas[key])
-        found.setdefault(key, {})[place_id(row)] = one
+        found.setdefault(key, {})[place_id(row)] = Surcharge(sum(terms[:-1]) / replicas[key], terms[-1] / replicas[key])
     return found

@@ -9,11 +9,15 @@ from datetime import datetime
 import dataframely as dy
 import polars as pl
 
+from recommender.advise.capacity import NOTHING_HELD, Held
+from recommender.advise.capacity_question import RunningBurst
+from recommender.advise.capacity_record import CapacityRecommendation, advice_of
 from recommender.advise.record import Recommendation, State
 from recommender.frames import Hold, Move
+from recommender.ledger.bursts import held_capacity, running_bursts
 from recommender.ledger.events import Event, EventKind
 from recommender.ledger.measurement import Realised
-from recommender.ledger.standing import Standing, standing
+from recommender.ledger.standing import Standing, decided_by, standing
 from recommender.ledger.store import Histories, Reader
 
 
@@ -24,10 +28,14 @@ class Memory:
     Args:
         moves: moves that were made.
         decided: standings that may keep advice away, with the advice they are about.
+        running: bursts that were carried out and have not come home.
+        held: what was decided about advice on owned capacity.
     """
 
     moves: dy.DataFrame[Move]
     decided: tuple[tuple[Standing, Recommendation], ...]
+    running: tuple[RunningBurst, ...] = ()
+    held: Held = NOTHING_HELD
 
     def holds(self, *, usage_start: datetime) -> dy.DataFrame[Hold]:
         """This will return what keeps advice away.
@@ -49,10 +57,14 @@ def memory_of(reader: Reader, *, at: datetime) -> Memory:
     standings = [now for now in standings_at(histories, at=at).values() if now.state in _HOLDS]
     wanted = {(one.recommendation_id, one.sequence): one for _, one in made}
     wanted |= {(one.recommendation_id, one.proposal.sequence): one.proposal for one in standings}
-    records = {key: Recommendation.model_validate_json(text) for key, text in reader.documents(wanted.values()).items()}
+    records = {key: advice_of(text) for key, text in reader.documents(wanted.values()).items()}
+    carried = [(event, records[_key(proposal)]) for event, proposal in made]
+    decided = [(one, records[_key(one.proposal)]) for one in standings]
     return Memory(
-        moves=_moves([(event, records[_key(proposal)]) for event, proposal in made]),
-        decided=tuple((one, records[_key(one.proposal)]) for one in standings),
+        moves=_moves([(event, one) for event, one in carried if isinstance(one, Recommendation)]),
+        decided=tuple((now, one) for now, one in decided if isinstance(one, Recommendation)),
+        running=running_bursts([(event, one) for event, one in carried if isinstance(one, CapacityRecommendation)]),
+        held=held_capacity([(now, one) for now, one in decided if isinstance(one, CapacityRecommendation)]),
     )
 
 
@@ -127,12 +139,10 @@ def _held(now: Standing, advice: Recommendation, usage_start: datetime) -> Itera
         "rule": now.state.value,
     }
     who = f"{now.author} {now.state.value} it on {now.since:%-d %B %Y}"
-    end = "" if now.until is None else f" until {now.until:%-d %B %Y}"
-    reason = f": {now.reason}" if now.reason else ""
     if now.state is State.DISMISSED:
-        yield row | {"why": f"{who}{end}{reason}"}
+        yield row | {"why": decided_by(now)}
     elif now.state is State.SNOOZED:
-        yield row | {"to_cluster": "", "to_pool": "", "why": f"{who}{end}{reason}"}
+        yield row | {"to_cluster": "", "to_pool": "", "why": decided_by(now)}
     elif now.implemented_at is not None and now.implemented_at > usage_start:
         left_behind = {} if to.cluster == target.cluster else {"to_cluster": "", "to_pool": ""}
         yield row | left_behind | {"why": f"{who}, and the usage that is read begins before that"}

@@ -144,6 +144,13 @@ def lapsed(current: Standing, *, at: datetime) -> Standing:
     return now
 
 
+def decided_by(now: Standing) -> str:
+    """This will say in a sentence who decided, when, for how long and why."""
+    end = "" if now.until is None else f" until {now.until:%-d %B %Y}"
+    reason = f": {now.reason}" if now.reason else ""
+    return f"{now.author} {now.state.value} it on {now.since:%-d %B %Y}{end}{reason}"
+
+
 def _opened(event: Event) -> Standing:
     return Standing(
         recommendation_id=event.recommendation_id,
