@@ -198,6 +198,26 @@ class ClusterCost(dy.Schema):
     is_current = dy.Bool(description="the workload is at this place")
 
 
+class ClassScore(dy.Schema):
+    """How a cluster stands for the workloads of a class, as a number that a scheduler compares."""
+
+    score = dy.String(primary_key=True, description="its name, a DNS label")
+    cluster = dy.String(primary_key=True)
+    residency_class = dy.String(description="empty: a score of the cluster itself")
+    resource_class = dy.String(description="cpu, or the GPU model; empty: a score of the cluster itself")
+    capacity_type = dy.String(description="any: each workload in the cheapest that it may use; empty: of the cluster")
+    value = dy.Int32(min=-100, max=100, description="1..100, higher is cheaper; -100: forbidden or without a price")
+    state = dy.String(description="priced, forbidden, unpriced or no-capacity; of the cluster itself: known or unknown")
+    gbp_per_hour = dy.Float64(nullable=True, min=0, description="in cash, of all its workloads; null: not priced")
+    reference_gbp_per_hour = dy.Float64(nullable=True, min=0, description="what scores 50; null: nothing costs cash")
+    workloads = dy.UInt32(description="that the price is of, the same in every cluster")
+    reason = dy.String()
+    priced_at = dy.Datetime(time_unit="us", time_zone="UTC", nullable=True, description="age of the oldest price")
+    usage_until = dy.Datetime(time_unit="us", time_zone="UTC", nullable=True, description="end of the usage")
+    valid_until = dy.Datetime(time_unit="us", time_zone="UTC", description="the same for all of a class")
+    is_held = dy.Bool(description="of an evaluation before, because an input is missing now")
+
+
 class Move(dy.Schema):
     """A workload's move in the past, from the ledger: what the cool-down and the cap on moves look at."""
 
