@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
+from typing import Any
 
 import polars as pl
 
-from exporters.core.money import pounds
+from exporters.core.money import pounds, rate
 from exporters.core.units import HOURS_PER_MONTH
+from recommender.advise.capacity_record import CAPACITY_KINDS, CapacityRecommendation, advice_of
 from recommender.advise.record import Recommendation, State
 from recommender.ledger.measurement import Realised
 from recommender.ledger.memory import standings_at
@@ -34,6 +36,9 @@ _SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
     "to_pool": pl.String,
     "saving_gbp_per_month": pl.Float64,
     "cost_delta_gbp_per_hour": pl.Float64,
+    "resource": pl.String,
+    "resource_class": pl.String,
+    "pool": pl.String,
     "proposed_at": _TIME,
     "expires_at": _TIME,
     "implemented_at": _TIME,
@@ -56,10 +61,7 @@ def listed(reader: Reader, *, at: datetime, states: Collection[State], only: str
         if now.state in states and only in {None, now.recommendation_id}
     ]
     texts = reader.documents(one.proposal for one in found)
-    rows = [
-        _row(one, Recommendation.model_validate_json(texts[one.recommendation_id, one.proposal.sequence]))
-        for one in found
-    ]
+    rows = [_row(one, advice_of(texts[one.recommendation_id, one.proposal.sequence])) for one in found]
     frame = pl.DataFrame(rows, schema=_SCHEMA)
     return frame.sort("saving_gbp_per_month", "recommendation_id", descending=[True, False], nulls_last=True)
 
@@ -74,7 +76,7 @@ def people_read(rows: pl.DataFrame) -> pl.DataFrame:
                 "by": f"{row['author']}, {row['since']:%-d %B %Y}",
                 "advice": row["title"],
                 "owner": row["owner"] or "",
-                "a month": _money(row["saving_gbp_per_month"], row["cost_delta_gbp_per_hour"]),
+                "money": _money(row),
                 "why": " ".join(filter(None, (row["reason"], _successor(row["successor_id"])))),
             }
             for row in rows.iter_rows(named=True)
@@ -148,8 +150,8 @@ def _between(low: float | None, high: float | None) -> str:
     return "" if low is None or high is None else f"{pounds(low)} and {pounds(high)}"
 
 
-def _row(now: Standing, advice: Recommendation) -> dict[str, object]:
-    target = advice.target
+def _row(now: Standing, advice: Recommendation | CapacityRecommendation) -> dict[str, object]:
+    of_advice = _of_capacity(advice) if isinstance(advice, CapacityRecommendation) else _of_workload(advice)
     return {
         "recommendation_id": now.recommendation_id,
         "state": now.state.value,
@@ -159,19 +161,41 @@ def _row(now: Standing, advice: Recommendation) -> dict[str, object]:
         "until": now.until,
         "kind": advice.kind.value,
         "title": advice.title,
-        "owner": target.owner,
-        "cluster": target.cluster,
-        "namespace": target.namespace,
-        "workload_kind": target.workload_kind,
-        "workload": target.workload,
-        "to_cluster": advice.recommended.cluster,
-        "to_pool": advice.recommended.pool,
-        "saving_gbp_per_month": None if advice.monthly is None else float(advice.monthly.saving.p50),
+        "cluster": advice.target.cluster,
         "cost_delta_gbp_per_hour": advice.cost_delta_gbp_per_hour,
+        **of_advice,
         "proposed_at": now.opened_at,
         "expires_at": now.proposal.expires_at,
         "implemented_at": now.implemented_at,
         "successor_id": now.successor_id,
+    }
+
+
+def _of_workload(advice: Recommendation) -> dict[str, object]:
+    target = advice.target
+    return {
+        "owner": target.owner,
+        "namespace": target.namespace,
+        "workload_kind": target.workload_kind,
+        "workload": target.workload,
+        "pool": advice.current.pool,
+        "to_cluster": advice.recommended.cluster,
+        "to_pool": advice.recommended.pool,
+        "saving_gbp_per_month": None if advice.monthly is None else float(advice.monthly.saving.p50),
+    }
+
+
+def _of_capacity(advice: CapacityRecommendation) -> dict[str, object]:
+    """Advice on a class of a pool; it is about no single workload, and about an owner only where all have the same."""
+    owners = {one.owner for one in advice.moves}
+    to = advice.recommended
+    return {
+        "owner": owners.pop() if len(owners) == 1 else None,
+        "pool": advice.target.pool,
+        "resource": advice.target.resource,
+        "resource_class": advice.target.resource_class,
+        "to_cluster": None if to is None else to.cluster,
+        "to_pool": None if to is None else to.pool,
     }
 
 
@@ -183,8 +207,12 @@ def _successor(identifier: str | None) -> str:
     return "" if identifier is None else f"({identifier})"
 
 
-def _money(saving: float | None, delta_gbp_per_hour: float | None) -> str:
-    if saving is not None:
-        return f"saves {pounds(saving)}"
-    month = (delta_gbp_per_hour or 0.0) * HOURS_PER_MONTH
-    return f"costs {pounds(abs(month))} {'less' if month < 0 else 'more'}"
+def _money(row: dict[str, Any]) -> str:
+    """A saving and what a rule costs by the month, what a burst costs by the hour: it lasts for hours."""
+    if row["saving_gbp_per_month"] is not None:
+        return f"saves {pounds(row['saving_gbp_per_month'])} a month"
+    delta = row["cost_delta_gbp_per_hour"] or 0.0
+    direction = "less" if delta < 0 else "more"
+    if row["kind"] in CAPACITY_KINDS:
+        return f"costs {rate(abs(delta))} an hour {direction}"
+    return f"costs {pounds(abs(delta * HOURS_PER_MONTH))} a month {direction}"
