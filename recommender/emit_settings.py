@@ -143,6 +143,77 @@ class VolcanoSettings(Section):
     data_sources: tuple[VolcanoDataSource, ...] = ()
 
 
+class KubernetesSettings(Section):
+    """Patches of workloads."""
+
+    weight: int = Field(default=80, ge=1, le=100, description="Of the preferred node affinity.")
+    pool_labels: dict[str, dict[str, dict[str, str]]] = Field(
+        default_factory=dict,
+        description="By cluster and pool, the labels that its nodes carry; default: node.kubernetes.io/instance-type "
+        "with the pool's machine types, in the clouds that set it.",
+    )
+    pilot_scheduler: str = Field(
+        default="",
+        pattern=r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$",
+        description="schedulerName for pilots; empty: the default scheduler places them, as it does all others.",
+    )
+    pilot_namespaces: tuple[str, ...] = Field(
+        default=(), description="Namespaces whose workloads of low criticality are pilots."
+    )
+
+
+class ArgoCdApplication(Section):
+    """A workload's place in Git, which an ApplicationSet needs."""
+
+    namespace: str = Field(min_length=1, description="The workload's namespace.")
+    workload: str = Field(min_length=1, description="The workload's name.")
+    repo_url: str = Field(min_length=1, description="repoURL of the Application's source.")
+    path: str = Field(min_length=1, description="Folder in the repository.")
+    revision: str = Field(default="HEAD", min_length=1, description="targetRevision.")
+    project: str = Field(default="default", min_length=1, description="Argo CD's project.")
+
+
+class ArgoCdSettings(Section):
+    """Argo CD on the hub."""
+
+    namespace: str = Field(default="argocd", pattern=_DNS_NAME, max_length=63)
+    placement_namespace: str = Field(
+        default="", description="Namespace of the Placements that it follows; empty: that of Argo CD."
+    )
+    applications: tuple[ArgoCdApplication, ...] = Field(default=(), description="Where workloads stand in Git.")
+
+
+class MeshService(Section):
+    """A Service of a workload, by which others reach it."""
+
+    cluster: str = Field(min_length=1)
+    namespace: str = Field(min_length=1)
+    workload: str = Field(min_length=1)
+    name: str = Field(pattern=_DNS_NAME, max_length=63, description="The Service's name.")
+
+
+class MeshSettings(Section):
+    """Services that clusters share."""
+
+    kind: Literal["cilium", "mcs"] = Field(
+        default="cilium", description="cilium: Cluster Mesh; mcs: the Multi-Cluster Services API, as Submariner has it."
+    )
+    services: tuple[MeshService, ...] = Field(default=(), description="Services of workloads; no name is guessed.")
+
+
+class KaiSettings(Section):
+    """KAI Scheduler's queues."""
+
+    parent_queue: str = Field(default="", description="Parent of the queues; empty: they stand at the top.")
+
+
+class ClusterProfileSettings(Section):
+    """ClusterProfiles of the cluster inventory."""
+
+    namespace: str = Field(default="fleet-system", pattern=_DNS_NAME, max_length=63)
+    manager: str = Field(default="tuppence", min_length=1, max_length=63, description="spec.clusterManager.name")
+
+
 class HubSettings(Section):
     """The hub that live scores are written to: an API server with Open Cluster Management's AddOnPlacementScore.
 
@@ -218,3 +289,8 @@ class EmitSettings(Section):
     volcano: VolcanoSettings = VolcanoSettings()
     hub: HubSettings = HubSettings()
     score: ScoreSettings = ScoreSettings()
+    kubernetes: KubernetesSettings = KubernetesSettings()
+    argocd: ArgoCdSettings = ArgoCdSettings()
+    mesh: MeshSettings = MeshSettings()
+    kai: KaiSettings = KaiSettings()
+    cluster_profile: ClusterProfileSettings = ClusterProfileSettings()
