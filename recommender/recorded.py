@@ -16,7 +16,8 @@ from exporters.core.words import CapacityType
 from recommender.advise.capacity import not_judged
 from recommender.advise.capacity_record import CapacityRecommendation
 from recommender.advise.plan import NotEnoughData, Plan
-from recommender.inputs import evaluation
+from recommender.cycle import Evaluation
+from recommender.inputs import appraisal
 from recommender.ledger.events import Event
 from recommender.ledger.measurement import Savings
 from recommender.ledger.memory import Memory, memory_of, verified
@@ -35,16 +36,21 @@ class Recorded:
     """An evaluation and what became of it.
 
     Args:
-        plan: the plan, with states.
+        evaluation: the plan, with states, and what it was made from.
         savings: what verified moves saved by then.
         ahead: the next hour; None: it could not be foretold, which is said in the plan.
         not_recorded: why nothing was written down; empty: it was.
     """
 
-    plan: Plan
+    evaluation: Evaluation
     savings: Savings
     ahead: Ahead | None
     not_recorded: str = ""
+
+    @property
+    def plan(self) -> Plan:
+        """The plan, with states."""
+        return self.evaluation.plan
 
 
 def recorded(settings: RecommenderSettings, *, at: datetime, now: datetime, window: Window | None = None) -> Recorded:
@@ -54,20 +60,21 @@ def recorded(settings: RecommenderSettings, *, at: datetime, now: datetime, wind
         settings: checked settings.
         at: the time of the evaluation.
         now: the time that it is.
-        window: see inputs.evaluation.
+        window: see inputs.appraisal.
 
     Raises:
         TuppenceError: an input or the ledger failed; advice that was dismissed must not come back for that.
     """
     ledger = Ledger.at(settings.ledger)
-    plan, ahead = _evaluated(settings, _memory(ledger, at=at), at=at, window=window)
+    evaluated, ahead = _evaluated(settings, _memory(ledger, at=at), at=at, window=window)
     made: list[Recorded] = []
 
     def events(reader: Reader) -> tuple[Event, ...]:
         histories = reader.histories()
         why = _not_now(last_evaluated(histories), at=at, now=now)
-        merged = merge(plan, histories, at=at)
-        made[:] = [Recorded(merged.plan, Savings.of(verified(reader, histories, at=at)), ahead, why)]
+        merged = merge(evaluated.plan, histories, at=at)
+        savings = Savings.of(verified(reader, histories, at=at))
+        made[:] = [Recorded(replace(evaluated, plan=merged.plan), savings, ahead, why)]
         return () if why else merged.events
 
     if at > now:
@@ -85,9 +92,9 @@ def remembered(settings: RecommenderSettings, *, at: datetime, window: Window | 
         TuppenceError: see recorded.
     """
     ledger = Ledger.at(settings.ledger)
-    plan, _ = _evaluated(settings, _memory(ledger, at=at), at=at, window=window)
+    evaluated, _ = _evaluated(settings, _memory(ledger, at=at), at=at, window=window)
     with ledger.reading() as reader:
-        return merge(plan, reader.histories(), at=at).plan
+        return merge(evaluated.plan, reader.histories(), at=at).plan
 
 
 def _not_now(newest: datetime | None, *, at: datetime, now: datetime) -> str:
@@ -102,7 +109,7 @@ def unrecorded(settings: RecommenderSettings, *, at: datetime, window: Window | 
     Raises:
         TuppenceError: an input is missing or wrong.
     """
-    return _evaluated(settings, None, at=at, window=window)[0]
+    return _evaluated(settings, None, at=at, window=window)[0].plan
 
 
 def ahead_remembered(settings: RecommenderSettings, *, at: datetime) -> Ahead:
@@ -124,17 +131,19 @@ def _memory(ledger: Ledger, *, at: datetime) -> Memory:
 
 def _evaluated(
     settings: RecommenderSettings, memory: Memory | None, *, at: datetime, window: Window | None
-) -> tuple[Plan, Ahead | None]:
-    plan = evaluation(settings, at=at, window=window, memory=memory)
+) -> tuple[Evaluation, Ahead | None]:
+    made = appraisal(settings, at=at, window=window, memory=memory)
     try:
         ahead = ahead_at(settings, at=at, memory=memory)
     except Exception as error:  # noqa: BLE001 - advice on moves does not depend on it; what failed stands beside it
         _log.error("forecast_failed", error=str(error), exc_info=not isinstance(error, TuppenceError))
         owned = pools(settings.clusters).filter(capacity_type=CapacityType.OWNED.value)["cluster"].unique().to_list()
-        return _with(plan, (), not_judged(owned, str(error))), None
-    return _with(plan, ahead.capacity, ahead.gaps), ahead
+        return _with(made, (), not_judged(owned, str(error))), None
+    return _with(made, ahead.capacity, ahead.gaps), ahead
 
 
-def _with(plan: Plan, capacity: tuple[CapacityRecommendation, ...], gaps: tuple[NotEnoughData, ...]) -> Plan:
-    unknown = (*plan.not_enough_data, *gaps)
-    return plan.model_copy(update={"capacity": capacity, "not_enough_data": unknown})
+def _with(
+    made: Evaluation, capacity: tuple[CapacityRecommendation, ...], gaps: tuple[NotEnoughData, ...]
+) -> Evaluation:
+    unknown = (*made.plan.not_enough_data, *gaps)
+    return replace(made, plan=made.plan.model_copy(update={"capacity": capacity, "not_enough_data": unknown}))
