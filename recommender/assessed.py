@@ -15,8 +15,8 @@ from exporters.core.errors import IntegrityError, PricesUnavailableError
 from exporters.store.read import Prices
 from recommender.advise.assess import Ground, assess
 from recommender.advise.assess_clusters import Seen
+from recommender.advise.assess_gates import Track
 from recommender.advise.assess_record import Assessment
-from recommender.advise.assess_steps import Track
 from recommender.advise.decision import Question
 from recommender.advise.plan import Plan
 from recommender.cycle import costs_here

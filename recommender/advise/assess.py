@@ -13,9 +13,10 @@ import dataframely as dy
 import polars as pl
 
 from recommender.advise.assess_clusters import Seen, clusters_now
+from recommender.advise.assess_gates import Found, Track
 from recommender.advise.assess_pilots import Field, pilots
 from recommender.advise.assess_record import Assessment, Mode, PendingElsewhere
-from recommender.advise.assess_steps import Found, Track, steps
+from recommender.advise.assess_steps import steps
 from recommender.advise.plan import Plan
 from recommender.frames import WORKLOAD_KEY, ClusterCost
 from recommender.observe.pending_scheduler import PendingOnOtherScheduler

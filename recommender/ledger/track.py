@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from recommender.advise.assess_steps import Track
+from recommender.advise.assess_gates import Track
 from recommender.ledger.events import SCHEDULER, TUPPENCE, Event, EventKind
 from recommender.ledger.measurement import Outcome, Realised, Savings
 from recommender.ledger.store import Histories

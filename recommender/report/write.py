@@ -29,10 +29,15 @@ def write_report(report: Report, folder: Path, *, names: Sequence[str], stem: st
             f"there is no format {wrong[0]!r}", where="--format", next_step=f"Name some of: {', '.join(known)}."
         )
     first = stem or (f"report-{report.week}" if report.week else "report")
-    return [_write(folder / f"{first}.{name}", known[name].render(report)) for name in dict.fromkeys(names)]
+    return [write_file(folder / f"{first}.{name}", known[name].render(report)) for name in dict.fromkeys(names)]
 
 
-def _write(path: Path, text: str) -> Path:
+def write_file(path: Path, text: str) -> Path:
+    """This will write a file whole, with its folder, and return its path.
+
+    Raises:
+        StoreError: it cannot be written.
+    """
     beside = path.with_name(f".{path.name}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

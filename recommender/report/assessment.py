@@ -1,0 +1,94 @@
+"""The assessment as a page beside the report: Markdown and HTML, from one view model. Names cannot break out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+from markupsafe import Markup
+
+from exporters.core.errors import SettingsError
+from recommender.advise.assess_record import Assessment
+from recommender.report.assessment_view import AssessmentPage, Table, page_of
+from recommender.report.html import stylesheet
+from recommender.report.markdown import text
+from recommender.report.write import write_file
+
+STEM = "assessment"
+FORMATS = ("html", "md", "json")
+
+
+def write_assessment(
+    found: Assessment, folder: Path, *, names: Sequence[str] = FORMATS, report: str = ""
+) -> list[Path]:
+    """This will write the assessment into a folder and return the files.
+
+    Args:
+        found: the assessment.
+        folder: made if it is not there.
+        names: formats, of FORMATS.
+        report: the file name of the report beside it; empty: none.
+
+    Raises:
+        SettingsError: there is no such format.
+        StoreError: the folder cannot be written.
+    """
+    if wrong := [name for name in names if name not in FORMATS]:
+        raise SettingsError(
+            f"there is no format {wrong[0]!r}", where="--format", next_step=f"Name some of: {', '.join(FORMATS)}."
+        )
+    page = page_of(found, report=report)
+    texts = {"html": lambda: as_html(page), "md": lambda: as_markdown(page), "json": found.to_json}
+    return [write_file(folder / f"{STEM}.{name}", texts[name]()) for name in dict.fromkeys(names)]
+
+
+def as_markdown(page: AssessmentPage) -> str:
+    """This will return the page as Markdown (CommonMark with tables)."""
+    return "\n".join(_lines(page)).rstrip() + "\n"
+
+
+def as_html(page: AssessmentPage) -> str:
+    """This will return the page as one HTML file that needs nothing else; every text in it is escaped."""
+    # The style is the program's own, and is that of the report.
+    style = Markup(stylesheet())  # noqa: S704
+    return _template().render(page=page, style=style, version=version("tuppence"))
+
+
+def _lines(page: AssessmentPage) -> Iterable[str]:
+    yield from (f"# Tuppence: {text(page.title)}", "")
+    yield from (f"Mode: {text(page.mode)}. Usage: {text(page.usage)}. Made on {text(page.made_at)}.", "")
+    yield from (f"**{text(page.verdict)}**", "")
+    if page.report:
+        yield from (f"[The report]({page.report})", "")
+    for table in page.tables:
+        yield from (f"## {text(table.title)}", "")
+        if table.intro:
+            yield from (text(table.intro), "")
+        yield from (_rows(table) if table.rows else (text(table.nothing), ""))
+
+
+def _rows(table: Table) -> Iterable[str]:
+    yield _line(table.head)
+    yield _line(["--:" if number in table.right else "---" for number in range(len(table.head))])
+    yield from (_line([text(cell) for cell in row]) for row in table.rows)
+    yield ""
+
+
+def _line(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+@cache
+def _template() -> Template:
+    environment = Environment(
+        loader=PackageLoader("recommender.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    return environment.get_template("assessment.html")
