@@ -14,12 +14,13 @@ import sys
 import time
 from datetime import UTC, datetime, timedelta
 
+import dataframely as dy
 import numpy as np
 import polars as pl
 
 from recommender.emit.score import class_scores
 from recommender.emit.score_inputs import InputAge
-from recommender.frames import ClusterCost, Workload
+from recommender.frames import ClassScore, ClusterCost, Workload
 from recommender.settings import Policy
 
 SECONDS_TARGET = 2.0
@@ -30,7 +31,7 @@ INPUTS = (InputAge("aws/20261130T110000Z", AT - timedelta(hours=1), timedelta(ho
           InputAge("usage", AT - timedelta(minutes=10), timedelta(hours=3)))  # fmt: skip
 
 
-def fleet(clusters: int, workloads: int) -> tuple[pl.DataFrame, pl.DataFrame, list[str]]:
+def fleet(clusters: int, workloads: int) -> tuple[dy.DataFrame[ClusterCost], dy.DataFrame[Workload], list[str]]:
     """This will return every workload in every cluster under two capacity types, the workloads, and the clusters."""
     names = [f"cluster-{number:04d}" for number in range(clusters)]
     random = np.random.default_rng(1)
@@ -57,9 +58,9 @@ def fleet(clusters: int, workloads: int) -> tuple[pl.DataFrame, pl.DataFrame, li
     )
     number = dict.fromkeys(("replicas", "vcpu_request", "memory_gib_request", "gpu_request"), 0.0)
     filled = {name: dtype for name, dtype in Workload.create_empty().schema.items() if name not in keys.columns}
-    blank = {pl.String: "", pl.Float64: 0.0, pl.Boolean: False, pl.UInt32: 1}
+    blank: dict[type[pl.DataType], object] = {pl.String: "", pl.Float64: 0.0, pl.Boolean: False, pl.UInt32: 1}
     used = keys.with_columns(
-        *(pl.lit(blank.get(type(dtype), blank.get(dtype, AT)), dtype).alias(name) for name, dtype in filled.items()
+        *(pl.lit(blank.get(dtype.base_type(), AT), dtype).alias(name) for name, dtype in filled.items()
           if name != "residency_class" and name not in number),
         residency_class=pl.col("namespace"),
     )  # fmt: skip
@@ -77,7 +78,8 @@ def main() -> int:
     parser.add_argument("--workloads", type=int, default=25, help="of each of four classes")
     arguments = parser.parse_args()
     costs, workloads, names = fleet(arguments.clusters, arguments.workloads)
-    rounds, seconds = [], []
+    rounds: list[dy.DataFrame[ClassScore]] = []
+    seconds: list[float] = []
     for _ in range(2):
         started = time.perf_counter()
         before = rounds[-1] if rounds else None

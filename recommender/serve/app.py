@@ -67,7 +67,7 @@ def _add_pages(app: FastAPI, recommender: Recommender) -> None:
 
 
 def _add_metrics(app: FastAPI, recommender: Recommender) -> None:
-    collected = registry(recommender.last)
+    collected = registry(recommender.last, recommender.clock)
 
     @app.api_route("/metrics", methods=["GET", "HEAD"], include_in_schema=False)
     def _metrics(request: Request) -> Response:

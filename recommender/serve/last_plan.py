@@ -12,6 +12,7 @@ from datetime import datetime
 
 from recommender.advise.plan import Plan
 from recommender.calibrating import Learnt
+from recommender.emit.score import Scores
 from recommender.ledger.measurement import Savings
 from recommender.outlook import Ahead
 from recommender.report import html
@@ -60,6 +61,7 @@ class State:
         verified_at: when verification last ended; None: it has not yet.
         verification_succeeded: whether it did.
         ahead: the next hour, of the last good plan's time; None: it could not be foretold.
+        scores: of clusters, of the same time; None: there are none.
         reload_successful: whether the settings on disk are the ones in use.
         reloaded_at: when they were read.
     """
@@ -76,6 +78,7 @@ class State:
     verified_at: datetime | None = None
     verification_succeeded: bool = True
     ahead: Ahead | None = None
+    scores: Scores | None = None
     reload_successful: bool = True
     reloaded_at: datetime | None = None
 
@@ -101,6 +104,7 @@ class LastPlan:
         savings: Savings | None = None,
         learnt: Learnt | None = None,
         ahead: Ahead | None = None,
+        scores: Scores | None = None,
     ) -> None:
         """This will serve a plan from now on."""
         served = Served.of(plan, learnt)
@@ -111,6 +115,7 @@ class LastPlan:
                 savings=savings,
                 learnt=learnt,
                 ahead=ahead,
+                scores=scores,
                 evaluations=self._state.evaluations + 1,
                 succeeded=True,
                 finished_at=at,

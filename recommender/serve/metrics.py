@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 from collections import Counter
 from collections.abc import Iterator
+from datetime import datetime
 from decimal import Decimal
 from importlib.metadata import version
 
@@ -12,15 +13,19 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.registry import Collector
 
+from exporters.core.clock import Clock
 from exporters.core.metrics import Labelled, family_of, registry_of
 from recommender.advise.plan import OwnedPool, Plan
 from recommender.advise.record import WorkloadName
 from recommender.report.calibration import expected_savings
 from recommender.serve.ahead import samples_ahead
-from recommender.serve.catalogue import ADVICE, AHEAD, HEALTH
+from recommender.serve.catalogue import ADVICE, AHEAD, HEALTH, SCORES
 from recommender.serve.last_plan import LastPlan, State
+from recommender.serve.score_samples import score_samples
 
 Sample = tuple[str, tuple[str, ...], float]
+
+_CATALOGUE = (*ADVICE, *AHEAD, *SCORES, *HEALTH)
 
 
 class PlanCollector(Collector):
@@ -28,26 +33,28 @@ class PlanCollector(Collector):
 
     Args:
         last: the last plan.
+        clock: by which scores lapse.
     """
 
-    def __init__(self, last: LastPlan) -> None:
+    def __init__(self, last: LastPlan, clock: Clock) -> None:
         self._last = last
+        self._clock = clock
 
     def collect(self) -> Iterator[Family]:
         """This will yield one family a row of the catalogue, all of one moment."""
-        samples: dict[str, list[Labelled]] = {one.name: [] for one in (*ADVICE, *AHEAD, *HEALTH)}
-        for name, labels, value in _samples(self._last.state):
+        samples: dict[str, list[Labelled]] = {one.name: [] for one in _CATALOGUE}
+        for name, labels, value in _samples(self._last.state, now=self._clock.now()):
             samples[name].append((labels, value))
-        for metric in (*ADVICE, *AHEAD, *HEALTH):
+        for metric in _CATALOGUE:
             yield family_of(metric, samples[metric.name])
 
 
-def registry(last: LastPlan) -> CollectorRegistry:
+def registry(last: LastPlan, clock: Clock) -> CollectorRegistry:
     """This will return the registry of the recommender, with those of the process beside its own."""
-    return registry_of(PlanCollector(last))
+    return registry_of(PlanCollector(last, clock))
 
 
-def _samples(state: State) -> Iterator[Sample]:
+def _samples(state: State, *, now: datetime) -> Iterator[Sample]:
     if state.served is not None:
         yield from _of_plan(state.served.plan)
         if state.learnt is not None:
@@ -55,6 +62,8 @@ def _samples(state: State) -> Iterator[Sample]:
                 yield "tuppence_recommendation_saving_expected_gbp_per_month", (kind,), saving
     if state.ahead is not None:
         yield from samples_ahead(state.ahead)
+    if state.scores is not None:
+        yield from score_samples(state.scores, now=now)
     if state.savings is not None:
         yield "tuppence_saving_realised_gbp", (), float(state.savings.realised_gbp)
         yield "tuppence_saving_predicted_gbp", (), float(state.savings.predicted_gbp)

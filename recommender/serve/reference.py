@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 
 from exporters.core.metrics import markdown_table
-from recommender.serve.catalogue import ADVICE, AHEAD, HEALTH
+from recommender.serve.catalogue import ADVICE, AHEAD, HEALTH, SCORES
 
 _OPENING = """# Metrics of the recommender
 
@@ -25,7 +25,12 @@ prometheus-client.
 
 def page() -> str:
     """This will return the page in Markdown."""
-    groups = {"Advice": ADVICE, "The next hour": AHEAD, "Health of the recommender": HEALTH}
+    groups = {
+        "Advice": ADVICE,
+        "The next hour": AHEAD,
+        "Placement scores": SCORES,
+        "Health of the recommender": HEALTH,
+    }
     return "\n".join(
         [_OPENING, *(line for name, group in groups.items() for line in markdown_table(name, group)), _CLOSING]
     )

@@ -21,7 +21,7 @@ from recommender.cycle import Evaluation
 from recommender.emit.score import Scores, class_scores
 from recommender.emit.score_inputs import InputAge
 from recommender.emit.score_scale import Scale, predicted
-from recommender.frames import ClassScore, ClusterCost
+from recommender.frames import ClassScore, ClusterCost, Workload
 from tests.builders import NOON
 from tests.recommender import world
 
@@ -52,6 +52,17 @@ def without_prices(costs: dy.DataFrame[ClusterCost], cluster: str) -> dy.DataFra
             allowed=pl.col("allowed") & ~lost,
             gbp_per_hour=pl.when(~lost).then("gbp_per_hour"),
             rules=pl.when(lost).then(pl.lit(["price_unknown"])).otherwise("rules"),
+        )
+    )
+
+
+def with_gpu(workloads: dy.DataFrame[Workload], model: str) -> dy.DataFrame[Workload]:
+    """The workloads, web asking for a GPU."""
+    web = pl.col("workload") == "web"
+    return Workload.validate(
+        workloads.with_columns(
+            gpu_request_peak=pl.when(web).then(1.0).otherwise("gpu_request_peak"),
+            gpu_model=pl.when(web).then(pl.lit(model)).otherwise("gpu_model"),
         )
     )
 
@@ -127,10 +138,7 @@ def test_workloads_that_do_not_move_or_have_no_class_or_are_system_pods_are_in_n
 
 def test_gpu_workloads_of_a_class_have_scores_of_their_own() -> None:
     evaluation = world.appraisal(world.workload("web"))
-    as_gpu = evaluation.workloads.with_columns(
-        gpu_request_peak=pl.when(pl.col("workload") == "web").then(1.0).otherwise("gpu_request_peak"),
-        gpu_model=pl.when(pl.col("workload") == "web").then(pl.lit("H100 80GB")).otherwise("gpu_model"),
-    )
+    as_gpu = with_gpu(evaluation.workloads, "H100 80GB")
     made = class_scores(
         evaluation.costs, as_gpu, clusters=FLEET, policy=world.policy(), inputs=(USAGE,), at=NOON
     )  # fmt: skip
@@ -138,16 +146,13 @@ def test_gpu_workloads_of_a_class_have_scores_of_their_own() -> None:
 
 
 def test_two_classes_never_share_a_score_even_if_their_names_look_alike() -> None:
-    classes = {"uk": {}, "uk-gpu-a10": {}}
+    classes: dict[str, Any] = {"uk": {}, "uk-gpu-a10": {}}
     evaluation = world.appraisal(
         world.workload("web", residency_class="uk"),
         world.workload("api", residency_class="uk-gpu-a10"),
         policy=world.policy(classes=classes),
     )
-    as_gpu = evaluation.workloads.with_columns(
-        gpu_request_peak=pl.when(pl.col("workload") == "web").then(1.0).otherwise(0.0),
-        gpu_model=pl.when(pl.col("workload") == "web").then(pl.lit("A10")).otherwise(pl.lit("")),
-    )
+    as_gpu = with_gpu(evaluation.workloads, "A10")
     made = class_scores(
         evaluation.costs, as_gpu, clusters=FLEET, policy=world.policy(classes=classes), inputs=(USAGE,), at=NOON
     )  # fmt: skip

@@ -5,17 +5,21 @@ from __future__ import annotations
 from decimal import Decimal
 from pathlib import Path
 
+import polars as pl
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from exporters.core.metrics import Kind
 from recommender.calibrating import Learnt
+from recommender.emit.score import Scores, scores_of
+from recommender.frames import ClassScore
 from recommender.ledger.calibrate import Evidence, calibration
 from recommender.ledger.measurement import Savings
-from recommender.serve.catalogue import ADVICE, AHEAD, HEALTH
+from recommender.serve.catalogue import ADVICE, AHEAD, HEALTH, SCORES
 from recommender.serve.reference import page
 from recommender.settings import Policy
 from tests.builders import NOON
+from tests.recommender.emit.subjects import example
 from tests.recommender.serve.conftest import Served
 from tests.recommender.serve.test_app import FAILURE
 from tests.recommender.world import plan, policy, workload
@@ -118,6 +122,27 @@ def test_a_failure_shows_and_leaves_the_figures_and_their_age(with_plan: Served)
     assert samples(with_plan, "tuppence_recommendations") == before
 
 
+def test_scores_are_shown_with_their_end_and_vanish_when_they_have_lapsed(with_plan: Served) -> None:
+    state = with_plan.last.state
+    assert state.served is not None
+    subject = example()
+    lapsing = scores_of(subject)
+    half = lapsing.scores.with_columns(
+        valid_until=pl.when(pl.col("residency_class") == "uk").then(pl.lit(NOON)).otherwise("valid_until")
+    )
+    made = Scores(ClassScore.validate(half), ())
+    with_plan.last.succeeded(state.served.plan, at=NOON, duration_seconds=1.0, scores=made)
+    shown = samples(with_plan, "tuppence_placement_score")
+    ends = samples(with_plan, "tuppence_placement_score_valid_until_timestamp_seconds")
+    belgium: Labels = (("cluster", "gke-bel"), ("score", "cost-europe-any"))
+    wanted = (pl.col("cluster") == "gke-bel") & (pl.col("score") == "cost-europe-any")
+    assert shown[belgium] == lapsing.scores.filter(wanted)["value"].item()
+    # Usage ends at noon and may be used for three hours.
+    assert ends[belgium] == NOON.timestamp() + 3 * 3600
+    assert shown.keys() == ends.keys()
+    assert not any("uk" in dict(one)["score"] for one in shown)
+
+
 def test_promtool_finds_nothing_to_complain_of(with_plan: Served) -> None:
     checked = promtool("check", "metrics", stdin=with_plan.client.get("/metrics").content)
     assert (checked.returncode, checked.stdout, checked.stderr) == (0, b"", b"")
@@ -132,12 +157,12 @@ def test_openmetrics_is_spoken_when_asked_for(with_plan: Served) -> None:
 
 def test_every_metric_of_the_catalogue_is_exposed(with_plan: Served) -> None:
     body = with_plan.client.get("/metrics").text
-    missing = [one.name for one in (*ADVICE, *AHEAD, *HEALTH) if f"# HELP {one.name} " not in body]
+    missing = [one.name for one in (*ADVICE, *AHEAD, *SCORES, *HEALTH) if f"# HELP {one.name} " not in body]
     assert missing == []
 
 
 def test_names_follow_prometheus_naming_practice() -> None:
-    for one in (*ADVICE, *AHEAD, *HEALTH):
+    for one in (*ADVICE, *AHEAD, *SCORES, *HEALTH):
         assert one.name.startswith("tuppence_")
         assert one.name.endswith(one.unit)
         assert one.name.endswith("_total") == (one.kind is Kind.COUNTER)
