@@ -29,6 +29,9 @@ def _write_tables(report: Report) -> None:
         print_table(advice_table(report), title="Recommendations", right=("#", "a month"))
     else:
         sys.stdout.write("No move is worth it: nothing legal beats the thresholds of the policy.\n")
+    if report.capacity:
+        sys.stdout.write("\n")
+        print_table(capacity_table(report), title="Bursts and owned capacity", right=("cost",))
     if report.refused:
         sys.stdout.write("\n")
         print_table(refused_table(report), title="Refused, and what that costs", right=("a month",))
@@ -52,6 +55,21 @@ def advice_table(report: Report) -> pl.DataFrame:
             "effort": one.effort,
         }
         for one in report.advice
+    )
+
+
+def capacity_table(report: Report) -> pl.DataFrame:
+    """This will return one row a piece of advice on owned capacity."""
+    return _table(
+        {
+            "advice": f"{one.title}\n{one.id}",
+            "of": one.of,
+            "to": one.to,
+            "cost": one.change,
+            "when": one.when,
+            "confidence": one.confidence,
+        }
+        for one in report.capacity
     )
 
 

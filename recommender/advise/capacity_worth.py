@@ -77,5 +77,5 @@ def _explanation(row: Row, worth: BreakEven) -> tuple[str, ...]:
         f"A node costs {rate(worth.node_gbp_per_hour)} an hour, used or not; the same amount costs "
         f"{rate(worth.burst_gbp_per_hour)} on demand in {row['burst_cluster']} / {row['burst_pool']}."
     )
-    pays = f"It pays if it is used for more than {worth.break_even_ratio:.1%} of the time; each of {worth.nodes} is."
+    pays = f"It pays if it is used for more than {worth.break_even_ratio:.1%} of the time, as each node would be."
     return (short, price, pays)

@@ -97,6 +97,7 @@ def _standing(report: Report) -> Iterable[Sequence[str]]:
             ],
             right=(2, 3, 4, 5, 6),
         )
+    yield from _capacity(report)
     yield from _learnt(report)
     yield ["## By owner", ""]
     yield _table(
@@ -115,6 +116,24 @@ def _standing(report: Report) -> Iterable[Sequence[str]]:
         yield _table(("Of", "Why", "Next step"), [(one.what, one.why, one.next_step) for one in report.unknown])
     else:
         yield ["Something could be said of every workload.", ""]
+
+
+def _capacity(report: Report) -> Iterable[Sequence[str]]:
+    if not report.capacity:
+        return
+    yield ["## Bursts and owned capacity", ""]
+    yield _table(
+        ("Advice", "Kind", "State", "Of", "To", "Cost", "When", "Confidence"),
+        [
+            (one.title, one.kind, one.state, one.of, one.to, one.change, one.when, one.confidence)
+            for one in report.capacity
+        ],
+        right=(5,),
+    )
+    for one in report.capacity:
+        yield [f"### {text(one.title)}", "", f"`{one.id}`, {one.kind}.", ""]
+        yield [*(f"- {text(line)}" for line in (*one.moves, *one.explanation))]
+        yield [f"- Confidence is {one.confidence}: {text(one.confidence_why)}.", ""]
 
 
 def _learnt(report: Report) -> Iterable[Sequence[str]]:

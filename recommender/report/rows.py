@@ -13,12 +13,69 @@ from exporters.core.focus import PRICING_CATEGORY
 from exporters.core.money import GBP, pence
 from recommender.advise.plan import Plan
 from recommender.advise.record import PriceEvidence, Recommendation
+from recommender.report.capacity import capacity_rows
 from recommender.report.words import month_of
+
+_PLACE = {
+    "cluster": "Cluster",
+    "pool": "Pool",
+    "provider": "Provider",
+    "region": "Region",
+    "jurisdiction": "Jurisdiction",
+    "instance_type": "InstanceType",
+    "capacity_type": "CapacityType",
+}
+COLUMNS = (
+    "ProviderName",
+    "RegionId",
+    "SkuId",
+    "PricingCategory",
+    "BillingCurrency",
+    "ChargePeriodStart",
+    "ChargePeriodEnd",
+    "PricingCurrency",
+    "ListUnitPrice",
+    "PricingUnit",
+    "x_GbpPerUnit",
+    "x_FxDate",
+    "x_FxSource",
+    "x_RecommendationId",
+    "x_Rank",
+    "x_Kind",
+    "x_State",
+    "x_Title",
+    "x_Owner",
+    "x_Namespace",
+    "x_WorkloadKind",
+    "x_Workload",
+    "x_ResidencyClass",
+    *(f"x_Current{name}" for name in _PLACE.values()),
+    *(f"x_Recommended{name}" for name in _PLACE.values()),
+    "x_CurrentGbpPerMonth",
+    "x_RecommendedGbpPerMonth",
+    "x_RecommendedFullGbpPerMonth",
+    "x_SavingGbpPerMonth",
+    "x_SavingLowGbpPerMonth",
+    "x_SavingHighGbpPerMonth",
+    "x_CostDeltaGbpPerMonth",
+    "x_OneOffGbp",
+    "x_Confidence",
+    "x_Effort",
+    "x_LegalBasis",
+    "x_ExpiresAt",
+    "x_CostDeltaGbpPerHour",
+    "x_Resource",
+    "x_ResourceClass",
+    "x_LatestUsefulStart",
+    "x_EarliestReturn",
+)
+"""All columns of the rows, in their order; what a kind of advice does not have is None."""
 
 
 def recommendation_rows(plan: Plan) -> tuple[Mapping[str, Any], ...]:
     """This will return one row a recommendation; what is not known is None."""
-    return tuple(_row(one) for one in plan.recommendations)
+    rows = (*(_row(one) for one in plan.recommendations), *capacity_rows(plan))
+    return tuple({name: row.get(name) for name in COLUMNS} for row in rows)
 
 
 def _row(one: Recommendation) -> Mapping[str, Any]:
@@ -52,6 +109,7 @@ def _row(one: Recommendation) -> Mapping[str, Any]:
         "x_SavingLowGbpPerMonth": pence(saving.p10) if saving else None,
         "x_SavingHighGbpPerMonth": pence(saving.p90) if saving else None,
         "x_CostDeltaGbpPerMonth": None if saving else month_of(one.cost_delta_gbp_per_hour or 0.0),
+        "x_CostDeltaGbpPerHour": one.cost_delta_gbp_per_hour,
         "x_OneOffGbp": pence(one.one_off.total_gbp),
         "x_Confidence": one.risk.confidence.value,
         "x_Effort": one.effort,
@@ -72,13 +130,4 @@ def _pricing(price: PriceEvidence | None) -> Mapping[str, Any]:
 
 
 def _place(prefix: str, place: Mapping[str, Any]) -> Mapping[str, Any]:
-    names = {
-        "cluster": "Cluster",
-        "pool": "Pool",
-        "provider": "Provider",
-        "region": "Region",
-        "jurisdiction": "Jurisdiction",
-        "instance_type": "InstanceType",
-        "capacity_type": "CapacityType",
-    }
-    return {f"{prefix}{name}": place[key] for key, name in names.items()}
+    return {f"{prefix}{name}": place[key] for key, name in _PLACE.items()}

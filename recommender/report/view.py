@@ -102,6 +102,24 @@ class OwnedCapacity:
 
 
 @dataclass(frozen=True, slots=True)
+class CapacityAdvice:
+    """One piece of advice on owned capacity; what it changes is no saving."""
+
+    id: str
+    title: str
+    kind: str
+    state: str
+    of: str
+    to: str
+    change: str
+    when: str
+    confidence: str
+    confidence_why: str
+    moves: tuple[str, ...]
+    explanation: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Owner:
     """One owner's line; the last line is the total."""
 
@@ -188,6 +206,7 @@ class Report:
         owed: advice owed to a rule, in no saving.
         top: the ten that surely save most.
         rest: the others.
+        capacity: advice on owned capacity: bursts, returns, more nodes.
         machines: what packed nodes cost now and as planned, one line; empty: the plan does not say.
         document: the plan as JSON values, for machines.
         rows: one row a recommendation under FOCUS names, for spreadsheets.
@@ -208,6 +227,7 @@ class Report:
     rule_costs: tuple[RuleCost, ...]
     refused: tuple[Refused, ...]
     owned: tuple[OwnedCapacity, ...]
+    capacity: tuple[CapacityAdvice, ...]
     owners: tuple[Owner, ...]
     sources: tuple[Source, ...]
     unknown: tuple[Unknown, ...]

@@ -13,6 +13,7 @@ from exporters.core.money import pounds, rate
 from recommender.advise.plan import OwnedPool, Plan
 from recommender.advise.record import PricedPlace, Range, Recommendation
 from recommender.report import words
+from recommender.report.capacity import capacity_section
 from recommender.report.notices import counting, machines, notices
 from recommender.report.rows import recommendation_rows
 from recommender.report.sections import owners, refused_offers, rule_costs, sources, unknown
@@ -51,6 +52,7 @@ def report_of(plan: Plan, week: Week | None = None) -> Report:
         rule_costs=rule_costs(plan),
         refused=refused_offers(plan, limit=TOP),
         owned=tuple(_owned(one) for one in plan.owned_capacity),
+        capacity=capacity_section(plan),
         owners=owners(plan),
         sources=sources(plan, old_after=SOURCE_OLD_AFTER),
         unknown=unknown(plan),

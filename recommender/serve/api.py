@@ -8,8 +8,9 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.exceptions import HTTPException
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from recommender.advise.capacity_record import CAPACITY_KINDS, CapacityRecommendation
 from recommender.advise.record import Confidence, Kind, Recommendation
 from recommender.serve.last_plan import LastPlan, Served, etag_of
 
@@ -41,6 +42,22 @@ class Wanted(BaseModel):
     limit: int = Field(default=50, ge=1, le=500)
     offset: int = Field(default=0, ge=0)
 
+    @field_validator("kind")
+    @classmethod
+    def _of_workloads(cls, kind: Kind | None) -> Kind | None:
+        if kind in CAPACITY_KINDS:
+            raise ValueError("advice on owned capacity is listed under /api/v1/capacity")
+        return kind
+
+
+class WantedCapacity(BaseModel):
+    """Query parameters of the list of advice on owned capacity."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kind: Kind | None = None
+    cluster: str | None = Field(default=None, description="The cluster whose owned nodes it is about.")
+
 
 def api(last: LastPlan) -> APIRouter:
     """This will return the routes under /api/v1."""
@@ -68,9 +85,26 @@ def api(last: LastPlan) -> APIRouter:
             answer.headers["link"] = f'<{following.path}?{following.query}>; rel="next"'
         return answer
 
+    @router.get("/capacity")
+    def _capacity(request: Request, wanted: Annotated[WantedCapacity, Query()]) -> Response:
+        served = served_now(last)
+        found = [
+            one
+            for one in served.plan.capacity
+            if wanted.kind in {None, one.kind} and wanted.cluster in {None, one.target.cluster}
+        ]
+        body = {
+            "generated_at": served.plan.generated_at.isoformat(),
+            "total": len(found),
+            "items": [one.model_dump(mode="json", exclude_none=True) for one in found],
+        }
+        return _answer(request, _json(body))
+
     @router.get("/recommendations/{advice_id}")
     def _recommendation(request: Request, advice_id: str) -> Response:
-        for one in served_now(last).plan.recommendations:
+        plan = served_now(last).plan
+        everything: tuple[Recommendation | CapacityRecommendation, ...] = (*plan.recommendations, *plan.capacity)
+        for one in everything:
             if one.id == advice_id:
                 return _answer(request, _json(one.model_dump(mode="json", exclude_none=True)))
         raise HTTPException(404, "The plan has no such recommendation; it may have been superseded.")

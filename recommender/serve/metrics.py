@@ -90,6 +90,8 @@ def _of_plan(plan: Plan) -> Iterator[Sample]:
         numbers[labels] += 1
         if one.monthly is not None:
             savings[labels] = savings.get(labels, Decimal(0)) + one.monthly.saving.p50
+    for capacity in plan.capacity:
+        numbers[capacity.kind.value, capacity.state, capacity.risk.confidence.value] += 1
     yield from (("tuppence_recommendations", labels, number) for labels, number in numbers.items())
     for labels, saving in savings.items():
         yield "tuppence_recommendation_saving_gbp_per_month", labels, float(saving)

@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import cache
 from importlib.metadata import version
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from recommender.report import words
@@ -74,7 +74,7 @@ def health_of(state: State, next_run: datetime | None, *, now: datetime) -> Heal
 @cache
 def _template() -> Template:
     environment = Environment(
-        loader=PackageLoader("recommender.serve"),
+        loader=ChoiceLoader([PackageLoader("recommender.serve"), PackageLoader("recommender.report")]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -2,70 +2,28 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Any
 
 import polars as pl
 import pytest
 
-from recommender.burst.burst import BurstPlan, Observation, burst, growth
-from recommender.burst.frames import ActiveBurst, Trigger
-from recommender.forecast.demand import demand
-from recommender.forecast.forecast import forecast
-from recommender.frames import ClusterSample, UsageSample
-from recommender.settings import BurstSettings, ForecastSettings
+from recommender.burst.burst import BurstPlan, burst, growth
+from recommender.burst.frames import Trigger
+from recommender.settings import BurstSettings
 from tests.builders import NOON
+from tests.recommender.burst.history import HOURS, full_usage, observation, samples
 from tests.recommender.burst.home import FITS, LONDON, leaving, left, places, pod, pods
 from tests.recommender.burst.units_of import unit
-from tests.recommender.observe.usage_rows import SAMPLE
-from tests.recommender.world import GENERAL, METAL, policy, pools, prices, standard_offers, workloads
-
-HOURS = 72
-SETTINGS = ForecastSettings(time_zone="UTC", embargo_seconds=0)
-
-
-def samples(row: dict[str, Any], hours: list[int], **changes: Any) -> list[dict[str, Any]]:
-    """Samples of a workload of one replica, so many hours before noon."""
-    at = {
-        "cluster": row["cluster"],
-        "namespace": row["namespace"],
-        "workload_kind": row["workload_kind"],
-        "workload": row["workload"],
-        "pool": row["pool"],
-        "instance_type": row["instance_type"],
-        "capacity_type": row["capacity_type"],
-        "vcpu_request": row["vcpu_request_mean"],
-        "memory_gib_request": row["memory_gib_request_mean"],
-    }
-    return [SAMPLE | at | {"timestamp": NOON - timedelta(hours=hour)} | changes for hour in hours]
+from tests.recommender.world import GENERAL, METAL, policy, pools, prices, standard_offers
 
 
 def planned(rows: list[dict[str, Any]], used: list[dict[str, Any]], **changes: Any) -> BurstPlan:
-    usage = UsageSample.validate(pl.DataFrame(used, schema=UsageSample.create_empty().schema))
-    observed = ClusterSample.validate(usage.select("cluster", "timestamp", coverage_ratio=1.0).unique())
-    known = workloads(*rows)
-    wanted = demand(usage, observed, known)
-    seen = Observation(usage, observed, known, wanted, forecast(wanted, SETTINGS, at=NOON), ActiveBurst.create_empty())
+    seen = observation(rows, used)
     return burst(seen, places(rows, **changes), policy=policy(), settings=BurstSettings(), at=NOON)
 
 
 def full(extra: int, *, for_hours: int) -> BurstPlan:
-    """A cluster that is full, with so many pods more for the last hours, of which all but what fits wait."""
-    rows = pods(FITS + extra)
-    used = [one for row in rows[:FITS] for one in samples(row, list(range(1, HOURS)))]
-    late = {"pool": "", "instance_type": "", "capacity_type": ""}
-    for row in rows[FITS:]:
-        used += samples(row, [HOURS], **late)
-        used += samples(
-            row,
-            list(range(1, for_hours + 1)),
-            replicas=0.0,
-            vcpu_request=0.0,
-            memory_gib_request=0.0,
-            pending_replicas=1.0,
-            **late,
-        )
-    return planned(rows, used)
+    return planned(*full_usage(extra, for_hours=for_hours))
 
 
 def test_a_full_cluster_with_two_pods_waiting_for_hours_sends_two_away() -> None:

@@ -9,11 +9,14 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
+from recommender.advise.capacity import capacity_advice
 from recommender.advise.plan import Plan
 from recommender.report.registry import FORMATS, Format
 from recommender.report.view import Report
 from recommender.report.view_model import report_of
 from recommender.report.week import Week
+from tests.recommender.advise.own_racks import asked
+from tests.recommender.burst.history import full_usage
 from tests.recommender.world import flow, flows, plan, prices, standard_offers, workload
 
 GOLDEN = Path(__file__).with_name("golden")
@@ -40,8 +43,8 @@ def rendered(form: Format, report: Report) -> str:
 
 
 def made_plan() -> Plan:
-    """This will evaluate the example: savings, a breach, refusals by residency, a gap and a hostile name."""
-    return plan(
+    """This will evaluate the example: savings, a breach, refusals by residency, a gap, a hostile name and a burst."""
+    moves = plan(
         workload("web"),
         workload("api", owner="", residency_class="europe", vcpu_request_mean=2.0, memory_gib_request_mean=8.0),
         workload("renderer", interruption_tolerance="spot", residency_class="anywhere", state_gib=500.0),
@@ -52,6 +55,8 @@ def made_plan() -> Plan:
         flows=flows(flow("api", gib_per_hour=2.0)),
         prices=prices(standard_offers()),
     )
+    # Nine pods of 3 vCPUs too many for 60 of 72 hours: they leave, and a third node would pay.
+    return moves.model_copy(update={"capacity": capacity_advice(asked(*full_usage(9, for_hours=60)))})
 
 
 def main() -> None:

@@ -84,3 +84,23 @@ def test_what_has_not_changed_is_not_sent_again(with_plan: Served, path: str) ->
     assert (again.status_code, again.content) == (304, b"")
     other = with_plan.client.get(path, headers={"if-none-match": '"another"'})
     assert other.status_code == 200
+
+
+def test_advice_on_owned_capacity_is_a_list_of_its_own(with_plan: Served) -> None:
+    everything = with_plan.client.get("/api/v1/capacity").json()
+    assert [one["kind"] for one in everything["items"]] == ["burst", "extend"]
+    bursts = with_plan.client.get("/api/v1/capacity", params={"kind": "burst", "cluster": "onprem-lon"}).json()
+    assert (bursts["total"], bursts["items"][0]["cost_delta_gbp_per_hour"]) == (1, 9 * 0.184)
+    assert with_plan.client.get("/api/v1/capacity", params={"cluster": "eks-lon"}).json()["total"] == 0
+
+
+def test_a_burst_is_found_by_its_id(with_plan: Served) -> None:
+    (burst, _) = with_plan.client.get("/api/v1/capacity").json()["items"]
+    assert with_plan.client.get(f"/api/v1/recommendations/{burst['id']}").json() == burst
+
+
+def test_who_asks_the_wrong_list_for_bursts_is_told_where_they_are(with_plan: Served) -> None:
+    answer = with_plan.client.get("/api/v1/recommendations", params={"kind": "burst"})
+    assert answer.status_code == 422
+    assert "/api/v1/capacity" in answer.text
+    assert with_plan.client.get("/api/v1/capacity", params={"clutser": "x"}).status_code == 422

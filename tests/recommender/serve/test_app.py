@@ -97,3 +97,9 @@ def test_both_pages_show_in_a_browser_under_their_own_policy(with_plan: Served) 
         assert overflow_px(page) == 0
         assert page.evaluate("getComputedStyle(document.querySelector('header')).borderBottomWidth") == "3px"
         assert said == []
+
+
+def test_the_status_page_lists_bursts_with_links_to_the_reasons(with_plan: Served) -> None:
+    (burst, _) = with_plan.client.get("/api/v1/capacity").json()["items"]
+    assert f'href="/report#why-{burst["id"]}"' in with_plan.client.get("/").text
+    assert f'id="why-{burst["id"]}"' in with_plan.client.get("/report").text

@@ -47,6 +47,8 @@ def test_recommendations_and_savings_by_kind_and_confidence(with_plan: Served) -
         labels("compliance", "high"): 1,
         labels("placement", "high"): 3,
         labels("purchase-option", "medium"): 1,
+        labels("burst", "medium"): 1,
+        labels("extend", "medium"): 1,
     }
     # web 105.12 + the hostile one 105.12 + api 161.36; compliance has no saving.
     assert samples(with_plan, "tuppence_recommendation_saving_gbp_per_month") == {
