@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from exporters.core.errors import SettingsError
+from recommender.advise.capacity_record import advice_of
 from recommender.advise.record import Guards, Recommendation
 from recommender.inputs import policy_of
 from recommender.ledger.approvals import Approval
@@ -160,20 +161,18 @@ def _decided(reader: Reader, histories: Histories, at: datetime) -> list[Decided
     """The last decision about each recommendation that nobody took back, with what was decided on."""
     pairs: list[tuple[Event, Event]] = []
     for events in histories.values():
-        told = [event for event in events if event.at <= at]
-        decision = next((event for event in reversed(told) if event.kind in _DECISIONS), None)
+        known = [event for event in events if event.at <= at]
+        decision = next((event for event in reversed(known) if event.kind in _DECISIONS), None)
         if decision is None or decision.kind is EventKind.REOPENED:
             continue
-        proposals = [one for one in told if one.kind is EventKind.PROPOSED and one.sequence < decision.sequence]
+        proposals = [one for one in known if one.kind is EventKind.PROPOSED and one.sequence < decision.sequence]
         pairs.append((decision, proposals[-1]))
     texts = reader.documents(proposal for _, proposal in pairs)
+    told = ((decision, advice_of(texts[one.recommendation_id, one.sequence])) for decision, one in pairs)
     return [
-        Decided(
-            Recommendation.model_validate_json(texts[proposal.recommendation_id, proposal.sequence]),
-            accepted=decision.kind is not EventKind.DISMISSED,
-            reason=decision.reason,
-        )
-        for decision, proposal in pairs
+        Decided(advice, accepted=decision.kind is not EventKind.DISMISSED, reason=decision.reason)
+        for decision, advice in told
+        if isinstance(advice, Recommendation)
     ]
 
 
@@ -206,6 +205,7 @@ def _guards_of(reader: Reader, histories: Histories, *, at: datetime) -> Guards 
     )
     for event in proposals:
         text = reader.documents([event])[event.recommendation_id, event.sequence]
-        if (guards := Recommendation.model_validate_json(text).guards) is not None:
-            return guards
+        advice = advice_of(text)
+        if isinstance(advice, Recommendation) and advice.guards is not None:
+            return advice.guards
     return None

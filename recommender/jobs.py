@@ -1,4 +1,4 @@
-"""Says when: one evaluation now and one each interval, never two at a time. What it does is serving.py's affair.
+"""Says when: an evaluation now and each interval, a verification a day, never two at a time; serving.py says what.
 
 An interval job runs in UTC, so no change of the clocks makes it run twice or not at all.
 """
@@ -15,20 +15,27 @@ from apscheduler.triggers.interval import IntervalTrigger
 Scheduler = BackgroundScheduler
 
 EVALUATION_JOB = "evaluate"
+VERIFICATION_JOB = "verify"
+VERIFY_EVERY = timedelta(days=1)
+"""A move gains a day of usage a day; what could not be measured yet is looked at again then."""
 AGAIN_AFTER_FAILURE = timedelta(minutes=1)
 
 
 def scheduler_for(
     evaluate: Callable[[], bool],
     *,
+    verify: Callable[[], bool] | None = None,
     every_minutes: int,
     first: datetime,
     again_after: timedelta = AGAIN_AFTER_FAILURE,
 ) -> BackgroundScheduler:
     """This will return a scheduler, not yet started, that evaluates at `first` and each interval after it.
 
+    After the first evaluation, and then once a day, it verifies.
+
     Args:
         evaluate: one evaluation; it notes its own failure and tells whether it succeeded.
+        verify: one verification, which does the same; None: it never verifies.
         every_minutes: the interval.
         first: when the first one is due.
         again_after: the pause after a failed one, where the interval is longer: prices that an exporter has yet to
@@ -39,18 +46,24 @@ def scheduler_for(
         executors={"default": ThreadPoolExecutor(1)},
         job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": 3600},
     )
-    trigger = IntervalTrigger(minutes=every_minutes, timezone=UTC)
 
-    def run() -> None:
-        soon = datetime.now(UTC) + again_after
-        if not evaluate() and (due := next_run(scheduler)) is not None and due > soon:
-            scheduler.modify_job(EVALUATION_JOB, next_run_time=soon)
+    def add(name: str, work: Callable[[], bool], every: timedelta, due: datetime) -> None:
+        def run() -> None:
+            soon = datetime.now(UTC) + again_after
+            if not work() and (later := next_run(scheduler, name)) is not None and later > soon:
+                scheduler.modify_job(name, next_run_time=soon)
 
-    scheduler.add_job(run, trigger, id=EVALUATION_JOB, next_run_time=first)
+        trigger = IntervalTrigger(seconds=int(every.total_seconds()), timezone=UTC)
+        scheduler.add_job(run, trigger, id=name, next_run_time=due)
+
+    add(EVALUATION_JOB, evaluate, timedelta(minutes=every_minutes), first)
+    if verify is not None:
+        # One thread: it waits for the evaluation that was due before it.
+        add(VERIFICATION_JOB, verify, VERIFY_EVERY, first + timedelta(seconds=1))
     return scheduler
 
 
-def next_run(scheduler: BackgroundScheduler) -> datetime | None:
-    """This will return when the next evaluation is due."""
-    job = scheduler.get_job(EVALUATION_JOB)
+def next_run(scheduler: BackgroundScheduler, name: str = EVALUATION_JOB) -> datetime | None:
+    """This will return when a job is due next."""
+    job = scheduler.get_job(name)
     return None if job is None else job.next_run_time

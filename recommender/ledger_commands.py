@@ -125,7 +125,7 @@ def implemented(
     config: ConfigOption = None,
     output: OutputOption = ListFormat.TABLE,
 ) -> None:
-    """Say that a recommendation was carried out; its saving is verified after 14 days of usage."""
+    """Say that a recommendation was carried out; its saving is verified after 14 days of usage, by default."""
     _decide(advice_id, Decision(EventKind.IMPLEMENTED, author, reason, happened_at=at), config, output)
 
 
@@ -143,7 +143,7 @@ def reopen(
 
 @app.command()
 def verify(config: ConfigOption = None, output: OutputOption = ListFormat.TABLE) -> None:
-    """Measure what carried out recommendations really save, by 14 days of usage after the move."""
+    """Measure what carried out recommendations really save, by 14 days of usage after the move, by default."""
     with errors_explained():
         rows = measured(verification.verify(load_settings(config), at=SystemClock().now()))
         if rows.is_empty() and output is ListFormat.TABLE:

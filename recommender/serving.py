@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from datetime import datetime
 
@@ -13,11 +14,13 @@ from exporters.core.clock import Clock, SystemClock
 from exporters.core.errors import TuppenceError
 from exporters.core.output import stderr
 from exporters.core.web.serving import Address, serve
+from recommender.calibrating import Learnt, learnt
 from recommender.jobs import Scheduler, next_run, scheduler_for
 from recommender.recorded import recorded
 from recommender.serve.app import Recommender, create_app
 from recommender.serve.last_plan import LastPlan
 from recommender.settings import RecommenderSettings
+from recommender.verification import verify
 
 _log = structlog.get_logger(__name__)
 
@@ -80,11 +83,41 @@ class RecommenderService:
             return False
         seconds = time.monotonic() - started
         self._last.succeeded(
-            made.plan, at=self._clock.now(), duration_seconds=seconds, savings=made.savings, ahead=made.ahead
+            made.plan,
+            at=self._clock.now(),
+            duration_seconds=seconds,
+            savings=made.savings,
+            ahead=made.ahead,
+            learnt=self._learnt(at),
         )
         if made.not_recorded:
             _log.warning("not_recorded_in_ledger", why=made.not_recorded)
         _log.info("evaluated", recommendations=len(made.plan.recommendations), seconds=round(seconds, 3))
+        return True
+
+    def _learnt(self, at: datetime) -> Learnt | None:
+        """What the ledger says of the policy; a plan that was made is served without it, too."""
+        try:
+            return learnt(self._settings, at=at)
+        except TuppenceError as error:
+            _log.error("calibration_failed", error=str(error))
+            return None
+
+    def verify(self) -> bool:
+        """This will measure what was carried out long enough ago, once: of two replicas the ledger takes the first.
+
+        Returns:
+            Whether it went through; a failure is noted with its reason and changes nothing.
+        """
+        at = self._clock.now()
+        try:
+            rows = verify(self._settings, at=at)
+        except Exception as error:  # noqa: BLE001 - whatever it was, it must show in the metrics
+            self._last.verified(at=self._clock.now(), succeeded=False)
+            _log.error("verification_failed", error=str(error), exc_info=not isinstance(error, TuppenceError))
+            return False
+        self._last.verified(at=self._clock.now(), succeeded=True)
+        _log.info("verified", outcomes=dict(Counter(one.outcome.value for one in rows)))
         return True
 
     def reload(self) -> None:
@@ -106,7 +139,7 @@ class RecommenderService:
 
     def _schedule(self) -> None:
         every = self._settings.recommend.every_minutes
-        self._scheduler = scheduler_for(self.evaluate, every_minutes=every, first=self._clock.now())
+        self._scheduler = scheduler_for(self.evaluate, verify=self.verify, every_minutes=every, first=self._clock.now())
         self._scheduler.start()
 
     def _next_run(self) -> datetime | None:

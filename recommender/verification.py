@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from exporters.core.errors import SettingsError
+from recommender.advise.capacity_record import advice_of
 from recommender.advise.decision import Question
 from recommender.advise.record import Recommendation, State
 from recommender.inputs import policy_of, prices_at, usage_at
 from recommender.ledger.events import TUPPENCE, Event, EventKind
-from recommender.ledger.measurement import VERIFY_DAYS, Outcome, Realised
+from recommender.ledger.measurement import Outcome, Realised
 from recommender.ledger.memory import standings_at, verified
-from recommender.ledger.realised import CarriedOut, realised
+from recommender.ledger.realised import CarriedOut, not_yet, realised
 from recommender.ledger.standing import Standing
 from recommender.ledger.store import Histories, Ledger, Reader
 from recommender.observe.fleet import pools
@@ -27,7 +28,8 @@ def verify(settings: RecommenderSettings, *, at: datetime) -> tuple[Realised, ..
         All measurements of the ledger, oldest first, then the moves of which nothing can be said yet.
 
     Raises:
-        TuppenceError: usage, prices or the ledger cannot be read; nothing is written.
+        TuppenceError: usage, prices or the ledger cannot be read; nothing is written. Usage is not read while every
+            move is younger than what it would be measured by.
     """
     ledger = Ledger.at(settings.ledger)
     with ledger.reading() as reader:
@@ -57,16 +59,21 @@ def _carried_out(reader: Reader, waiting: Sequence[Standing]) -> list[CarriedOut
     texts = reader.documents(one.proposal for one in waiting)
     carried = []
     for one in waiting:
-        advice = Recommendation.model_validate_json(texts[one.recommendation_id, one.proposal.sequence])
+        advice = advice_of(texts[one.recommendation_id, one.proposal.sequence])
         assert one.implemented_at is not None, "it is implemented"
-        carried.append(CarriedOut(advice, one.implemented_at))
+        # Bursts and bought nodes are no savings.
+        if isinstance(advice, Recommendation):
+            carried.append(CarriedOut(advice, one.implemented_at))
     return carried
 
 
 def _measured(settings: RecommenderSettings, carried: Sequence[CarriedOut], at: datetime) -> tuple[Realised, ...]:
     if not settings.clusters:
         raise SettingsError("the fleet has no cluster", where="clusters", next_step="Describe the clusters.")
-    longer = settings.usage.model_copy(update={"window_hours": VERIFY_DAYS * 24})
+    longest = _latest_window(settings, at)
+    if all(one.at > longest[0] for one in carried):
+        return not_yet(carried, longest)
+    longer = settings.usage.model_copy(update={"window_hours": settings.recommend.verify_after_days * 24})
     usage, period = usage_at(settings.model_copy(update={"usage": longer}), at=at, window=None)
     policy = policy_of(settings)
     seen = observe(usage, policy, clusters=settings.clusters, window=period)
@@ -83,6 +90,12 @@ def _measured(settings: RecommenderSettings, carried: Sequence[CarriedOut], at: 
         unfit=seen.not_enough_data,
     )
     return realised(carried, question, seen.flows, fleet)
+
+
+def _latest_window(settings: RecommenderSettings, at: datetime) -> tuple[datetime, datetime]:
+    """The usage that a verification reads, if there is any up to the last whole hour."""
+    end = at.replace(minute=0, second=0, microsecond=0)
+    return end - timedelta(days=settings.recommend.verify_after_days), end
 
 
 def _events(reader: Reader, waiting: Sequence[Standing], measured: dict[str, Realised], at: datetime) -> list[Event]:

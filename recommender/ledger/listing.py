@@ -134,7 +134,7 @@ def people_read_measured(rows: pl.DataFrame) -> pl.DataFrame:
                 "predicted a month": _pounds(row["predicted_gbp_per_month"]),
                 "saved a month": _pounds(row["saving_gbp_per_month"]),
                 "between": _between(row["saving_gbp_per_month_p10"], row["saving_gbp_per_month_p90"]),
-                "in 14 days": _pounds(row["realised_gbp"]),
+                "in its days": _pounds(row["realised_gbp"]),
                 "how": f"{row['outcome']}: {row['why']}",
             }
             for row in rows.iter_rows(named=True)

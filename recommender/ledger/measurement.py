@@ -13,9 +13,6 @@ from pydantic import Field
 
 from recommender.advise.record import Gbp, Part, Range
 
-VERIFY_DAYS = 14
-"""Two whole weeks: every weekday twice."""
-
 
 class Outcome(StrEnum):
     """What a verification finds."""

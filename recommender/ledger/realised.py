@@ -1,8 +1,8 @@
 """What a move has really saved: what today's usage would cost at the place left, less what it costs now. Pure.
 
-Both sides are priced by the same rules as advice, from the usage of 14 days that all lie after the move. The place
-left is priced as of today; where it has no price any more, with the prices of the day that the proposal kept. Around
-the saving stands the allowance of advise.expected: 1/days + (1 − coverage), as a share of it. A saving may be
+Both sides are priced by the same rules as advice, from the usage of 14 days (a setting) that all lie after the move.
+The place left is priced as of today; where it has no price any more, with the prices of the day that the proposal kept.
+Around the saving stands the allowance of advise.expected: 1/days + (1 − coverage), as a share of it. A saving may be
 negative. A workload that vanished, stayed, or still runs at the old place too has saved nothing.
 """
 
@@ -22,7 +22,7 @@ from recommender.advise.decision import Question
 from recommender.advise.record import Range, Recommendation
 from recommender.cycle import costs_here
 from recommender.frames import WORKLOAD_KEY, Flow, Pool
-from recommender.ledger.measurement import VERIFY_DAYS, Outcome, Realised
+from recommender.ledger.measurement import Outcome, Realised
 
 _DIGITS = 9
 _PLACE = ("pool", "instance_type", "capacity_type")
@@ -48,7 +48,7 @@ def realised(
 
     Args:
         carried: the moves, in any order.
-        question: usage of 14 days and today's prices.
+        question: usage of those days and today's prices.
         flows: of the same usage.
         pools: the fleet.
 
@@ -62,10 +62,24 @@ def realised(
     found = (
         _measured(one, actual, question, flows, pools)
         if one.at == latest[_new_key(one)]
-        else _told(one, question, Outcome.MOVED_ON, "the workload was moved again later")
+        else _told(one, question.usage_window, Outcome.MOVED_ON, "the workload was moved again later")
         for one in carried
     )
     return tuple(sorted(found, key=lambda row: row.recommendation_id))
+
+
+def not_yet(carried: Sequence[CarriedOut], window: tuple[datetime, datetime]) -> tuple[Realised, ...]:
+    """This will say of moves that are younger than the window that they are, without any usage.
+
+    Args:
+        carried: the moves, in any order.
+        window: that they would be measured by.
+
+    Returns:
+        One a move, by id.
+    """
+    told = (_told(one, window, Outcome.TOO_EARLY, _too_early(window)) for one in carried)
+    return tuple(sorted(told, key=lambda row: row.recommendation_id))
 
 
 def _measured(
@@ -76,19 +90,19 @@ def _measured(
     pools: dy.DataFrame[Pool],
 ) -> Realised:
     if (refusal := _refusal(one, actual, question)) is not None:
-        return _told(one, question, *refusal)
+        return _told(one, question.usage_window, *refusal)
     row = actual[_new_key(one)]
     left = _at_the_place_left(one, question, flows, pools)
     basis: Literal["today", "proposal"] = "today" if left is not None else "proposal"
     counterfactual = left if left is not None else _at_kept_prices(one.advice, row)
     if counterfactual is None:
-        return _told(one, question, Outcome.NO_PRICE, "the place that was left has no price any more")
+        return _told(one, question.usage_window, Outcome.NO_PRICE, "the place that was left has no price any more")
     per_hour = counterfactual - row["gbp_per_hour"]
     start, end = question.usage_window
     hours = (end - start).total_seconds() / SECONDS_PER_HOUR * row["coverage_ratio"]
     assert one.advice.monthly is not None, "_refusal lets only advice that saves through"
     predicted = one.advice.current.gbp_per_hour - one.advice.recommended.gbp_per_hour
-    told = _told(one, question, Outcome.MEASURED, f"{hours / 24:.1f} days of usage after the move")
+    told = _told(one, question.usage_window, Outcome.MEASURED, f"{hours / 24:.1f} days of usage after the move")
     return told.model_copy(
         update={
             "saving": _range(per_hour, days=hours / 24, coverage=row["coverage_ratio"]),
@@ -108,7 +122,7 @@ def _refusal(
     if one.advice.monthly is None:
         return Outcome.OWED_TO_A_RULE, "it was owed to a rule and is no saving"
     if one.at > question.usage_window[0]:
-        return Outcome.TOO_EARLY, f"{VERIFY_DAYS} days of usage after the move are needed"
+        return Outcome.TOO_EARLY, _too_early(question.usage_window)
     there, before = actual.get(_new_key(one)), actual.get(_old_key(one))
     if there is None:
         return _absent(one, before)
@@ -127,7 +141,10 @@ def _absent(one: CarriedOut, before: Mapping[str, Any] | None) -> tuple[Outcome,
 def _unfit(one: CarriedOut, there: Mapping[str, Any], question: Question) -> tuple[Outcome, str] | None:
     to = one.advice.recommended.pool
     if there["coverage_ratio"] < question.min_coverage_ratio:
-        return Outcome.NOT_ENOUGH_DATA, f"{there['coverage_ratio']:.0%} of the 14 days were observed"
+        return (
+            Outcome.NOT_ENOUGH_DATA,
+            f"{there['coverage_ratio']:.0%} of the {_days(question.usage_window)} days were observed",
+        )
     if there["from_pool"] != to:
         stayed = there["from_pool"] == one.advice.current.pool
         where = f"pool {there['from_pool']}" if there["from_pool"] else "a pool that is not known"
@@ -195,8 +212,8 @@ def _at_kept_prices(advice: Recommendation, row: Mapping[str, Any]) -> float | N
     return float(compute + advice.current.gbp_per_hour - advice.current.compute_gbp_per_hour)
 
 
-def _told(one: CarriedOut, question: Question, outcome: Outcome, why: str) -> Realised:
-    start, end = question.usage_window
+def _told(one: CarriedOut, window: tuple[datetime, datetime], outcome: Outcome, why: str) -> Realised:
+    start, end = window
     advice = one.advice
     return Realised(
         recommendation_id=advice.id,
@@ -215,6 +232,14 @@ def _range(gbp_per_hour: float, *, days: float, coverage: float) -> Range:
     month = gbp_per_hour * HOURS_PER_MONTH
     allowance = abs(month) * min(1.0, 1.0 / days + (1.0 - coverage))
     return Range(p10=pence(month - allowance), p50=pence(month), p90=pence(month + allowance))
+
+
+def _days(window: tuple[datetime, datetime]) -> int:
+    return round((window[1] - window[0]).total_seconds() / SECONDS_PER_HOUR / 24)
+
+
+def _too_early(window: tuple[datetime, datetime]) -> str:
+    return f"{_days(window)} days of usage after the move are needed"
 
 
 def _by_key(costs: pl.DataFrame) -> dict[tuple[str, ...], dict[str, Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from datetime import UTC, datetime, timedelta
 
-from recommender.jobs import EVALUATION_JOB, next_run, scheduler_for
+from recommender.jobs import EVALUATION_JOB, VERIFICATION_JOB, next_run, scheduler_for
 from tests.servers.prometheus import wait_until
 
 
@@ -48,6 +48,31 @@ def test_an_evaluation_that_was_due_before_the_start_is_caught_up() -> None:
         due = next_run(scheduler)
         assert due is not None
         assert due > datetime.now(UTC)
+    finally:
+        scheduler.shutdown()
+
+
+def test_a_verification_follows_the_first_evaluation_and_comes_once_a_day() -> None:
+    ran: list[str] = []
+    first = datetime.now(UTC)
+    scheduler = scheduler_for(
+        lambda: ran.append("evaluate") is None,
+        verify=lambda: ran.append("verify") is None,
+        every_minutes=60,
+        first=first,
+    )
+    scheduler.start()
+    try:
+        wait_until(lambda: len(ran) == 2, seconds=10, otherwise=lambda: str(ran))
+        assert ran == ["evaluate", "verify"]
+        due = wait_until(
+            lambda: (
+                (at := next_run(scheduler, VERIFICATION_JOB)) is not None and at > first + timedelta(hours=1) and at
+            ),
+            seconds=5,
+            otherwise=lambda: "not due",
+        )
+        assert due == first + timedelta(days=1, seconds=1)
     finally:
         scheduler.shutdown()
 

@@ -15,11 +15,15 @@ import time_machine
 import yaml
 from typer.testing import CliRunner, Result
 
+from exporters.core.clock import FixedClock
+from recommender import verification
 from recommender.advise.record import Recommendation
 from recommender.cli import load_settings
+from recommender.inputs import evaluation
 from recommender.ledger.events import EventKind
 from recommender.ledger.store import Ledger
 from recommender.recorded import recorded
+from recommender.serving import RecommenderService
 from recommender.verification import verify
 from tests.builders import NOON
 from tests.recommender.ledger.happened import event
@@ -201,15 +205,20 @@ def test_neither_the_past_nor_the_future_is_written_down(config: Path) -> None:
     assert times == {NOON}
 
 
-@pytest.fixture
-def moved(config: Path, company: Path, tmp_path: Path) -> Recommendation:
-    """Advice that was carried out three weeks ago, and two weeks of usage at the new place since."""
-    one = next(
+@pytest.fixture(scope="module")
+def to_carry_out(company: Path) -> Recommendation:
+    """Advice to move to another cluster."""
+    return next(
         one
-        for one in recorded(load_settings(config), at=NOON, now=NOON).plan.recommendations
+        for one in evaluation(load_settings(company), at=NOON).recommendations
         if one.monthly is not None and one.current.cluster != one.recommended.cluster
     )
-    (tmp_path / "ledger.sqlite").unlink()
+
+
+@pytest.fixture
+def moved(to_carry_out: Recommendation, config: Path, company: Path, tmp_path: Path) -> Recommendation:
+    """Advice that was carried out three weeks ago, and two weeks of usage at the new place since."""
+    one = to_carry_out
     hours = -21 * 24.0
     told = [
         event("proposed", recommendation_id=one.id, hours=hours, document=one.model_dump_json(exclude_none=True)),
@@ -243,6 +252,58 @@ def test_a_move_is_verified_once_with_what_it_saved(run: Run, moved: Recommendat
     assert f"saves £{row['predicted_gbp_per_month']:,.2f}" in run("list", "--state", "verified").stdout
     assert f"£{row['realised_gbp']:,.2f}" in run("verify").stdout
     assert "# thresholds of a move: not enough matured items: 1 of 5\n" in run("calibrate").stdout
+
+
+def test_two_services_verify_a_move_by_themselves_and_the_ledger_keeps_it_once(
+    moved: Recommendation, config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = load_settings(config)
+    one, other = (RecommenderService(settings, load=lambda: settings, clock=FixedClock(NOON)) for _ in range(2))
+    measure = verification.realised
+
+    def overtaken(*arguments: Any) -> Any:
+        """The other replica measures and writes between this one's reading and its writing."""
+        monkeypatch.setattr(verification, "realised", measure)
+        assert other.verify()
+        return measure(*arguments)
+
+    monkeypatch.setattr(verification, "realised", overtaken)
+    assert one.verify()
+    assert one.verify()
+    with Ledger.at(settings.ledger).reading() as reader:
+        kinds = [event.kind for event in reader.histories()[moved.id]]
+    assert kinds == [EventKind.PROPOSED, EventKind.IMPLEMENTED, EventKind.VERIFIED]
+    assert one.app().last.state.verification_succeeded
+
+
+def test_a_verification_that_fails_shows_and_is_made_up_for(
+    moved: Recommendation, config: Path, tmp_path: Path
+) -> None:
+    settings = load_settings(config)
+    service = RecommenderService(settings, load=lambda: settings, clock=FixedClock(NOON))
+    whole = (tmp_path / "usage.parquet").read_bytes()
+    (tmp_path / "usage.parquet").write_bytes(b"half a file")
+    assert not service.verify()
+    assert not service.app().last.state.verification_succeeded
+    (tmp_path / "usage.parquet").write_bytes(whole)
+    assert service.verify()
+    with Ledger.at(settings.ledger).reading() as reader:
+        assert reader.histories()[moved.id][-1].kind is EventKind.VERIFIED
+
+
+def test_days_that_a_move_is_verified_by_are_a_setting_and_younger_moves_cost_no_reading(
+    moved: Recommendation, config: Path, tmp_path: Path
+) -> None:
+    """The move is 21 days less an hour old, and the file holds the last 14 of them."""
+    settings = load_settings(config)
+    longer = settings.recommend.model_copy(update={"verify_after_days": 21})
+    (tmp_path / "usage.parquet").rename(tmp_path / "away.parquet")
+    [row] = verify(settings.model_copy(update={"recommend": longer}), at=NOON)
+    assert (row.recommendation_id, row.outcome, row.why) == (
+        moved.id,
+        "too-early",
+        "21 days of usage after the move are needed",
+    )
 
 
 @pytest.fixture
