@@ -117,6 +117,21 @@ AHEAD: tuple[Metric, ...] = (
 )
 """The next hour; no series if it could not be foretold."""
 
+SCORES: tuple[Metric, ...] = (
+    Metric(
+        "tuppence_placement_score",
+        "A cluster's score: 1 to 100, higher is cheaper or freer; -100: forbidden, or without a price.",
+        labels=("cluster", "score"),
+    ),
+    Metric(
+        "tuppence_placement_score_valid_until_timestamp_seconds",
+        "Until when the score may be believed, seconds since 1970; later it has no series.",
+        labels=("cluster", "score"),
+        unit="timestamp_seconds",
+    ),
+)
+"""Scores of clusters; a class of which an input is missing has those of before until their end, then none."""
+
 HEALTH: tuple[Metric, ...] = (
     Metric(
         "tuppence_recommender_evaluation_timestamp_seconds",
