@@ -6,6 +6,8 @@ scheduler are those of that time.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import dataframely as dy
@@ -24,6 +26,7 @@ from recommender.frames import WORKLOAD_KEY, ClusterCost, Pool
 from recommender.inputs import appraisal, policy_of, prices_at
 from recommender.ledger.memory import Memory, memory_of, verified
 from recommender.ledger.merge import merge
+from recommender.ledger.preconditions import Proposed, live_proposals
 from recommender.ledger.store import Histories, Ledger
 from recommender.ledger.track import track_of
 from recommender.observe.coverage import Window
@@ -46,15 +49,15 @@ def assessed(settings: RecommenderSettings, *, at: datetime) -> Assessment:
     Raises:
         TuppenceError: an input is missing or wrong; nothing is said from half of them.
     """
-    histories, memory, track = _past(settings, at=at)
+    past = _past(settings, at=at)
     known = outlook_at(settings, at=at)
-    now = appraisal(settings, at=at, memory=memory)
+    now = appraisal(settings, at=at, memory=past.memory)
     window = Window(now.plan.inputs.usage_window.start, now.plan.inputs.usage_window.end)
     prices, fleet = prices_at(settings, at=at), pools(settings.clusters)
     here = costs_here(_question(settings, known, prices, fleet, window, at=at), now.flows, fleet)
     costs = _own_costs(here)
     ground = Ground(
-        plan=merge(now.plan, histories, at=at).plan,
+        plan=merge(now.plan, past.histories, at=at, before=past.proposals).plan,
         costs=now.costs,
         costs_before=_a_day_before(settings, now.plan, at=at),
         here=costs,
@@ -70,7 +73,7 @@ def assessed(settings: RecommenderSettings, *, at: datetime) -> Assessment:
             nodes=known.seen.pools,
             forecasts=known.forecasts,
         ),
-        track=track,
+        track=past.track,
         pending=pending_at(settings, at=at),
     )
     return assess(
@@ -96,11 +99,23 @@ def pending_at(settings: RecommenderSettings, *, at: datetime) -> dy.DataFrame[P
     )
 
 
-def _past(settings: RecommenderSettings, *, at: datetime) -> tuple[Histories, Memory, Track]:
+@dataclass(frozen=True, slots=True)
+class _Past:
+    histories: Histories
+    memory: Memory
+    proposals: Mapping[str, Proposed]
+    track: Track
+
+
+def _past(settings: RecommenderSettings, *, at: datetime) -> _Past:
     with Ledger.at(settings.ledger).reading() as reader:
         histories = reader.histories()
-        measured = verified(reader, histories, at=at)
-        return histories, memory_of(reader, at=at), track_of(histories, measured, at=at)
+        return _Past(
+            histories=histories,
+            memory=memory_of(reader, at=at),
+            proposals=live_proposals(reader, histories, at=at),
+            track=track_of(histories, verified(reader, histories, at=at), at=at),
+        )
 
 
 def _a_day_before(settings: RecommenderSettings, now: Plan, *, at: datetime) -> dy.DataFrame[ClusterCost] | None:

@@ -22,6 +22,7 @@ from recommender.ledger.events import Event
 from recommender.ledger.measurement import Savings
 from recommender.ledger.memory import Memory, memory_of, verified
 from recommender.ledger.merge import as_standing, last_evaluated, merge
+from recommender.ledger.preconditions import live_proposals
 from recommender.ledger.store import Ledger, Reader
 from recommender.observe.coverage import Window
 from recommender.observe.fleet import pools
@@ -72,7 +73,7 @@ def recorded(settings: RecommenderSettings, *, at: datetime, now: datetime, wind
     def events(reader: Reader) -> tuple[Event, ...]:
         histories = reader.histories()
         why = _not_now(last_evaluated(histories), at=at, now=now)
-        merged = merge(evaluated.plan, histories, at=at)
+        merged = merge(evaluated.plan, histories, at=at, before=live_proposals(reader, histories, at=at))
         savings = Savings.of(verified(reader, histories, at=at))
         made[:] = [Recorded(replace(evaluated, plan=merged.plan), savings, ahead, why)]
         return () if why else merged.events
@@ -86,7 +87,12 @@ def recorded(settings: RecommenderSettings, *, at: datetime, now: datetime, wind
 
 
 def remembered(settings: RecommenderSettings, *, at: datetime, window: Window | None = None) -> Plan:
-    """This will evaluate once with what the ledger knows, and write nothing.
+    """This will evaluate once with what the ledger knows, and write nothing; see remembered_evaluation."""
+    return remembered_evaluation(settings, at=at, window=window).plan
+
+
+def remembered_evaluation(settings: RecommenderSettings, *, at: datetime, window: Window | None = None) -> Evaluation:
+    """This will evaluate once with what the ledger knows, write nothing, and keep what the plan was made from.
 
     Raises:
         TuppenceError: see recorded.
@@ -94,7 +100,9 @@ def remembered(settings: RecommenderSettings, *, at: datetime, window: Window | 
     ledger = Ledger.at(settings.ledger)
     evaluated, _ = _evaluated(settings, _memory(ledger, at=at), at=at, window=window)
     with ledger.reading() as reader:
-        return merge(evaluated.plan, reader.histories(), at=at).plan
+        histories = reader.histories()
+        merged = merge(evaluated.plan, histories, at=at, before=live_proposals(reader, histories, at=at))
+    return replace(evaluated, plan=merged.plan)
 
 
 def _not_now(newest: datetime | None, *, at: datetime, now: datetime) -> str:
@@ -104,12 +112,17 @@ def _not_now(newest: datetime | None, *, at: datetime, now: datetime) -> str:
 
 
 def unrecorded(settings: RecommenderSettings, *, at: datetime, window: Window | None = None) -> Plan:
-    """This will evaluate once as if there were no ledger.
+    """This will evaluate once as if there were no ledger; see unrecorded_evaluation."""
+    return unrecorded_evaluation(settings, at=at, window=window).plan
+
+
+def unrecorded_evaluation(settings: RecommenderSettings, *, at: datetime, window: Window | None = None) -> Evaluation:
+    """This will evaluate once as if there were no ledger, and keep what the plan was made from.
 
     Raises:
         TuppenceError: an input is missing or wrong.
     """
-    return _evaluated(settings, None, at=at, window=window)[0].plan
+    return _evaluated(settings, None, at=at, window=window)[0]
 
 
 def ahead_remembered(settings: RecommenderSettings, *, at: datetime) -> Ahead:

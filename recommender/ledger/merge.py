@@ -3,7 +3,7 @@
 Advice is written down once for as long as it stands. Figures that changed are written again with their prices, once a
 day (UTC) at most, and advice is renewed when half of its life is over. Advice that went is superseded by what the same
 workload is advised now, or has expired; where nothing can be said of the workload, and where somebody has accepted it,
-it stays until its time is over.
+it stays until its time is over. Advice whose precondition no longer holds is superseded at once (preconditions.py).
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import TypeVar
 
 from recommender.advise.capacity_record import CAPACITY_GAP, NOT_JUDGED, CapacityRecommendation
@@ -18,7 +19,8 @@ from recommender.advise.plan import Plan
 from recommender.advise.record import Recommendation, State
 from recommender.ledger.events import TUPPENCE, Event, EventKind
 from recommender.ledger.memory import standings_at
-from recommender.ledger.standing import Standing
+from recommender.ledger.preconditions import Proposed, broken
+from recommender.ledger.standing import Standing, after
 from recommender.ledger.store import Histories
 from recommender.observe.coverage import Reason
 
@@ -40,14 +42,29 @@ class Merged:
     events: tuple[Event, ...]
 
 
-def merge(plan: Plan, histories: Histories, *, at: datetime) -> Merged:
-    """This will merge a plan of the moment `at` with what had happened by then."""
-    standings = standings_at(histories, at=at)
+def merge(
+    plan: Plan, histories: Histories, *, at: datetime, before: Mapping[str, Proposed] = MappingProxyType({})
+) -> Merged:
+    """This will merge a plan of the moment `at` with what had happened by then.
+
+    Args:
+        plan: one evaluation.
+        histories: all events.
+        at: the time of the evaluation.
+        before: what stood by then was worked out for (preconditions.live_proposals); empty: preconditions are not
+            looked at.
+    """
+    stood = standings_at(histories, at=at)
+    ended = {
+        one: _end(stood[one], EventKind.SUPERSEDED, at, reason=why) for one, why in broken(plan, stood, before).items()
+    }
+    standings = {**stood, **{one: after(stood[one], event) for one, event in ended.items()}}
     shown = tuple(_shown(one, standings.get(one.id), at) for one in plan.recommendations)
     capacity = as_standing(plan.capacity, histories, at=at)
     proposed: list[tuple[Recommendation | CapacityRecommendation, str]] = [(one, one.xor_group) for one in shown]
     proposed += [(one, one.group) for one in capacity]
     events = [
+        *ended.values(),
         *(event for one, group in proposed for event in _proposal(one, group, standings.get(one.id), at)),
         *_gone(plan, [(one.id, group) for one, group in proposed], standings, at),
     ]

@@ -9,6 +9,7 @@ from recommender.advise.plan import Plan
 from recommender.advise.record import Recommendation
 from recommender.ledger.memory import memory_of, standings_at
 from recommender.ledger.merge import Merged, merge
+from recommender.ledger.preconditions import live_proposals
 from recommender.ledger.standing import Standing
 from recommender.ledger.store import Ledger, Reader
 from tests.builders import NOON
@@ -27,7 +28,8 @@ def evaluated(ledger: Ledger, *rows: dict[str, Any], at: datetime = NOON, **chan
     merged: list[Merged] = []
 
     def write(reader: Reader) -> Any:
-        merged[:] = [merge(made, reader.histories(), at=at)]
+        histories = reader.histories()
+        merged[:] = [merge(made, histories, at=at, before=live_proposals(reader, histories, at=at))]
         return merged[0].events
 
     ledger.add(write)

@@ -163,7 +163,7 @@ def test_accepted_advice_and_a_workload_of_which_nothing_can_be_said_keep_their_
     evaluated(ledger, at=NOON + DAY, not_enough_data=unfit)
     at = NOON + DAY
     states = {name: standing_of(ledger, identifier, at=at).state for name, identifier in ids.items()}
-    assert states == {"web": State.ACCEPTED, "api": State.OPEN, "gone": State.EXPIRED}
+    assert states == {"web": State.ACCEPTED, "api": State.OPEN, "gone": State.SUPERSEDED}
     late = {standing_of(ledger, ids[name], at=NOON + 8 * DAY).state for name in ("web", "api")}
     assert late == {State.EXPIRED}
 
