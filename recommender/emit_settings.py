@@ -56,6 +56,20 @@ class KueueQueue(Section):
         return self
 
 
+class KueuePriorities(Section):
+    """Value of the WorkloadPriorityClass of each criticality."""
+
+    low: int = 100
+    medium: int = 500
+    high: int = 1000
+
+    @model_validator(mode="after")
+    def _in_order(self) -> KueuePriorities:
+        if not self.low < self.medium < self.high:
+            raise ValueError("emit.kueue.priorities: low < medium < high must hold")
+        return self
+
+
 class KueueSettings(Section):
     """Kueue and MultiKueue."""
 
@@ -74,20 +88,13 @@ class KueueSettings(Section):
         description="Cohort of that ClusterQueue; empty: none, and then nothing is borrowed.",
     )
     queues: tuple[KueueQueue, ...] = Field(default=(), description="ClusterQueues that there are.")
-    priorities: dict[Literal["low", "medium", "high"], int] = Field(
-        default_factory=lambda: {"low": 100, "medium": 500, "high": 1000},
-        description="Value of the WorkloadPriorityClass of each criticality.",
-    )
+    priorities: KueuePriorities = KueuePriorities()
 
     @model_validator(mode="after")
     def _distinct(self) -> KueueSettings:
         keys = [(queue.cluster, queue.name) for queue in self.queues]
         if len(set(keys)) != len(keys):
             raise ValueError("emit.kueue.queues: a ClusterQueue is named twice")
-        if set(self.priorities) != {"low", "medium", "high"}:
-            raise ValueError("emit.kueue.priorities: give low, medium and high")
-        if not self.priorities["low"] < self.priorities["medium"] < self.priorities["high"]:
-            raise ValueError("emit.kueue.priorities: low < medium < high must hold")
         return self
 
 

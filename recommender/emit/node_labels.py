@@ -30,9 +30,9 @@ _BY_PROVIDER: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
 
 def capacity_labels(settings: EmitSettings, provider: str, capacity_type: str) -> dict[str, str]:
     """This will return the labels of nodes that were bought in one way; settings stand before the table."""
-    stated = settings.node_labels.get(provider, {}).get(capacity_type)
-    if stated:
-        return dict(sorted(stated.items()))
+    for stated, labels in settings.node_labels.get(provider, {}).items():
+        if stated == capacity_type and labels:
+            return dict(sorted(labels.items()))
     key, value = _BY_PROVIDER.get(provider, {}).get(
         capacity_type, (label_key(settings, "capacity-type"), label_value(capacity_type))
     )

@@ -44,5 +44,5 @@ def quantity(text: object) -> Decimal | None:
     number, exponent, suffix = found.groups()
     value = Decimal(f"{number}{exponent or ''}")
     if suffix in _BINARY:
-        return value * 2 ** _BINARY[suffix]
+        return value * Decimal(2) ** _BINARY[suffix]
     return value.scaleb(_DECIMAL[suffix]) if suffix else value
