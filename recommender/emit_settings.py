@@ -273,6 +273,25 @@ class ScoreSettings(Section):
     )
 
 
+class OcmSettings(Section):
+    """Open Cluster Management; see also `hub`, which names the scores and the clusters."""
+
+    namespace: str = Field(default="tuppence", pattern=_DNS_NAME, max_length=63, description="Of the Placements.")
+    cluster_sets: tuple[str, ...] = Field(
+        default=(), description="ManagedClusterSets that are bound in the namespace; empty: all that are."
+    )
+    number_of_clusters: int = Field(default=1, ge=1, description="Clusters that a class is placed in.")
+    require_claims: bool = Field(
+        default=False, description="Ask for the cluster's own claim of its jurisdiction beside the hub's label."
+    )
+    unreachable_seconds: int = Field(default=300, ge=0, description="How long an unreachable cluster stays chosen.")
+    debug_url: str | None = Field(
+        default=None, description="Of the placement controller; predictions are then checked by dry runs."
+    )
+    debug_token_file: Path | None = Field(default=None, description="Bearer token that may create Placements.")
+    debug_ca_file: Path | None = Field(default=None, description="CA bundle for debug_url; default: the system's.")
+
+
 class EmitSettings(Section):
     """How advice is written for schedulers."""
 
@@ -301,3 +320,4 @@ class EmitSettings(Section):
     mesh: MeshSettings = MeshSettings()
     kai: KaiSettings = KaiSettings()
     cluster_profile: ClusterProfileSettings = ClusterProfileSettings()
+    ocm: OcmSettings = OcmSettings()
