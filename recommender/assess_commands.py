@@ -1,4 +1,6 @@
-"""The roll-out's commands: assess. Arguments in, one call each, results out."""
+"""The roll-out's commands: assess, feedback. Arguments in, one call each, results out."""
+
+# ruff: noqa: FBT002 - typer reads options from arguments
 
 from __future__ import annotations
 
@@ -11,10 +13,14 @@ import polars as pl
 import typer
 
 from exporters.core.clock import SystemClock
-from exporters.core.output import errors_explained, print_table
+from exporters.core.output import ListFormat, errors_explained, print_table, write_rows
 from exporters.core.settings_file import ConfigOption
 from recommender.assessed import assessed
-from recommender.cli import AtOption, load_settings
+from recommender.cli import AtOption, OutputOption, load_settings
+from recommender.feedback import feedback as read_back
+from recommender.feedback import read_objects
+from recommender.ledger.links import linked_rows
+from recommender.report import words
 from recommender.report.assessment import FORMATS, write_assessment
 from recommender.report.assessment_view import AssessmentPage, Table, page_of
 
@@ -52,6 +58,23 @@ def assess(
             _write_tables(page_of(found))
 
 
+@app.command()
+def feedback(
+    decisions: Annotated[
+        Path, typer.Option(metavar="FILE", help="What kubectl get … -o json or -o yaml prints; -: standard input.")
+    ],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Write nothing into the ledger.")] = False,
+    config: ConfigOption = None,
+    output: OutputOption = ListFormat.TABLE,
+) -> None:
+    """Read what schedulers decided back, and write down the advice that they carried out."""
+    with errors_explained():
+        settings, objects = load_settings(config), read_objects(decisions)
+        links = read_back(settings, objects, at=SystemClock().now(), where=str(decisions), write=not dry_run)
+        rows = linked_rows(links)
+        write_rows(rows, output, table=_people_read(rows), title="Decisions")
+
+
 def _write_tables(page: AssessmentPage) -> None:
     for table in page.tables:
         if table.rows:
@@ -64,3 +87,15 @@ def _write_tables(page: AssessmentPage) -> None:
 
 def _frame(table: Table) -> pl.DataFrame:
     return pl.DataFrame([dict(zip(table.head, row, strict=True)) for row in table.rows])
+
+
+def _people_read(rows: pl.DataFrame) -> pl.DataFrame:
+    """Names in the file may hold characters that a terminal obeys."""
+    return rows.select(
+        pl.col("source").alias("decision"),
+        pl.col("outcome"),
+        pl.col("why"),
+        pl.col("recommendation_id").fill_null("").alias("id"),
+        pl.col("title").fill_null("").alias("advice"),
+        pl.when("recorded").then(pl.lit("yes")).otherwise(pl.lit("no")).alias("written down"),
+    ).with_columns(pl.col(pl.String).map_elements(words.shown, return_dtype=pl.String))

@@ -25,6 +25,7 @@ from recommender.advise.record import State
 from recommender.cli import OutputOption, load_settings
 from recommender.ledger.decide import Decision, decide
 from recommender.ledger.events import EventKind
+from recommender.ledger.feedback import by_person
 from recommender.ledger.listing import listed, measured, people_read, people_read_measured
 from recommender.ledger.proposal import as_diff
 from recommender.ledger.store import Ledger
@@ -121,12 +122,17 @@ def implemented(
         datetime | None,
         typer.Option("--at", parser=_moment, metavar="TIME", help="When the move was made; default: now."),
     ] = None,
+    by: Annotated[
+        str, typer.Option(metavar="TEXT", help="What applied it: a pull request's address, a ticket, by hand.")
+    ] = "",
     reason: ReasonOption = "",
     config: ConfigOption = None,
     output: OutputOption = ListFormat.TABLE,
 ) -> None:
     """Say that a recommendation was carried out; its saving is verified after 14 days of usage, by default."""
-    _decide(advice_id, Decision(EventKind.IMPLEMENTED, author, reason, happened_at=at), config, output)
+    evidence = by_person(by.strip()).model_dump_json(exclude_none=True) if by.strip() else None
+    decision = Decision(EventKind.IMPLEMENTED, author, reason or by.strip(), happened_at=at, evidence=evidence)
+    _decide(advice_id, decision, config, output)
 
 
 @app.command()

@@ -21,6 +21,7 @@ class Decision:
         reason: why; a dismissal must have one.
         until: how long a snooze or a dismissal holds; a snooze must have one.
         happened_at: when the move was made; None: now.
+        evidence: of a move: who or what applied it (feedback.Evidence), as JSON; None: nobody said.
     """
 
     kind: EventKind
@@ -28,6 +29,7 @@ class Decision:
     reason: str = ""
     until: datetime | None = None
     happened_at: datetime | None = None
+    evidence: str | None = None
 
 
 def decide(ledger: Ledger, prefix: str, decision: Decision, *, at: datetime) -> Standing:
@@ -74,6 +76,7 @@ def next_event(before: Standing, decision: Decision, *, at: datetime) -> Event:
         reason=decision.reason,
         until=decision.until,
         happened_at=(decision.happened_at or moment) if decision.kind is EventKind.IMPLEMENTED else None,
+        document=decision.evidence if decision.kind is EventKind.IMPLEMENTED else None,
     )
 
 
