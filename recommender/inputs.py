@@ -18,8 +18,9 @@ from recommender.cycle import Evaluation, evaluate
 from recommender.ledger.memory import Memory
 from recommender.observe import usage_file, usage_prometheus
 from recommender.observe.coverage import Window
-from recommender.observe.fleet import namespace_quotas, pools, quotas, region_quotas
+from recommender.observe.fleet import pools, quotas, region_quotas
 from recommender.observe.latency import latencies
+from recommender.observe.quotas_prometheus import namespace_quotas_at
 from recommender.observe.usage import Usage
 from recommender.observe.workloads import observe
 from recommender.settings import Policy, RecommenderSettings
@@ -68,7 +69,7 @@ def appraisal(
         usage_window=(period.start, period.end),
         quotas=quotas(settings.clusters),
         region_quotas=region_quotas(settings.region_quotas),
-        namespace_quotas=namespace_quotas(settings.clusters),
+        namespace_quotas=namespace_quotas_at(settings, at=period.end),
         latency=latencies(settings.latency.file),
         moves=None if memory is None else memory.moves,
         holds=None if memory is None else memory.holds(usage_start=period.start),

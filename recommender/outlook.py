@@ -26,8 +26,9 @@ from recommender.frames import ClusterSample, UsageSample
 from recommender.inputs import policy_of, prices_at, usage_at
 from recommender.ledger.memory import Memory
 from recommender.observe.coverage import Window, coverage_of
-from recommender.observe.fleet import namespace_quotas, pools, quotas, region_quotas
+from recommender.observe.fleet import pools, quotas, region_quotas
 from recommender.observe.latency import latencies
+from recommender.observe.quotas_prometheus import namespace_quotas_at
 from recommender.observe.usage import Usage
 from recommender.observe.workloads import Observed, observe
 from recommender.settings import RecommenderSettings
@@ -144,7 +145,9 @@ def _places(settings: RecommenderSettings, known: Outlook, prices: Prices, held:
         flows=known.seen.flows,
         pools=pools(settings.clusters),
         limits=Limits(
-            quotas(settings.clusters), region_quotas(settings.region_quotas), namespace_quotas(settings.clusters)
+            quotas(settings.clusters),
+            region_quotas(settings.region_quotas),
+            namespace_quotas_at(settings, at=known.at),
         ),
         latency=latencies(settings.latency.file),
         policy=policy_of(settings),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import yaml
 
+from recommender.observe.quotas_prometheus import QUOTA
 from recommender.observe.usage import ATTRIBUTE_NAMES
 from recommender.observe.usage_prometheus import LABELLED, NAMESPACE_LABELS, RECORDS, WORKLOAD_LABELS
 from tests.servers.prometheus import promtool
@@ -31,7 +32,7 @@ def test_pods_become_workloads_as_worked_out_by_hand():
 
 
 def test_every_record_that_the_recommender_reads_is_recorded():
-    assert set(RECORDS) <= set(expressions())
+    assert {*RECORDS, QUOTA} <= set(expressions())
 
 
 def test_every_record_is_named_and_labelled_in_our_words():
