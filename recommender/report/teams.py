@@ -1,0 +1,108 @@
+"""The report as a message for Microsoft Teams: the first page as an Adaptive Card, for the webhook of a Workflow.
+
+Office 365 connectors and their MessageCard are retired; a Workflow takes a message with one Adaptive Card attached.
+Version 1.5, which Teams shows; the message stays under the 28 KB that Teams accepts, and says what that left out.
+Names are escaped where a TextBlock would read them as Markdown.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from recommender.report.view import Advice, Report
+from recommender.report.words import number_text
+
+MOST_ADVICE = 10
+MOST_BYTES = 28 * 1024
+
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!~|<>])")
+_LONGEST = 300
+
+Element = dict[str, Any]
+
+
+def render(report: Report, *, link: str = "") -> str:
+    """This will return the message as JSON.
+
+    Args:
+        report: the view model.
+        link: of the whole report; empty: there is none to open.
+    """
+    shown = min(MOST_ADVICE, len(report.owed) + len(report.top))
+    while True:
+        text = json.dumps(message(report, link=link, most_advice=shown), ensure_ascii=False)
+        if len(text.encode()) <= MOST_BYTES or shown == 0:
+            return text
+        shown -= 1
+
+
+def message(report: Report, *, link: str = "", most_advice: int = MOST_ADVICE) -> dict[str, Any]:
+    """This will return the message with its card."""
+    advice = [*report.owed, *report.top][:most_advice]
+    left = len(report.advice) - len(advice)
+    body: list[Element] = [
+        _text(f"Tuppence: {report.title}", size="Large", weight="Bolder"),
+        _text(f"{report.scope}. {'; '.join(report.rates)}", isSubtle=True, size="Small"),
+        {
+            "type": "FactSet",
+            "facts": [{"title": one.name, "value": f"{one.value} {one.note}"} for one in report.figures],
+        },
+        *(_text(one, color="Warning") for one in report.notices),
+        *(_advice(one) for one in advice),
+    ]
+    if left:
+        body.append(_text(f"{number_text(left)} more in the report.", isSubtle=True))
+    elif not advice:
+        body.append(_text("Nothing is advised this week."))
+    card: dict[str, Any] = {
+        "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
+        "type": "AdaptiveCard",
+        "version": "1.5",
+        "lang": "en-GB",
+        "msteams": {"width": "Full"},
+        "body": body,
+    }
+    if link:
+        card["actions"] = [{"type": "Action.OpenUrl", "title": "Open the report", "url": link}]
+    return {
+        "type": "message",
+        "attachments": [
+            {"contentType": "application/vnd.microsoft.card.adaptive", "contentUrl": None, "content": card}
+        ],
+    }
+
+
+def escaped(text: str) -> str:
+    """This will keep a TextBlock from reading a name as Markdown, and cut what nobody could read in a chat."""
+    cut = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    return _MARKDOWN.sub(r"\\\1", cut)
+
+
+def _advice(one: Advice) -> Element:
+    money = f"{one.saving} a month" if one.saving else f"{one.change} a month"
+    facts = f"confidence {one.confidence}, effort {one.effort}, owner {one.owner}"
+    return {
+        "type": "ColumnSet",
+        "separator": True,
+        "columns": [
+            {
+                "type": "Column",
+                "width": "stretch",
+                "items": [_text(f"{one.rank}. {one.title}"), _text(facts, isSubtle=True, size="Small")],
+            },
+            {
+                "type": "Column",
+                "width": "auto",
+                "items": [
+                    _text(money, weight="Bolder", horizontalAlignment="Right"),
+                    _text(one.saving_range, isSubtle=True, size="Small", horizontalAlignment="Right"),
+                ],
+            },
+        ],
+    }
+
+
+def _text(text: str, **more: str | bool) -> Element:
+    return {"type": "TextBlock", "text": escaped(text), "wrap": True, **more}
