@@ -8,7 +8,9 @@ from typing import Annotated
 import typer
 
 import exporters.cli
+import recommender.assess_commands
 import recommender.cli
+import recommender.emit_commands
 import recommender.ledger_commands
 from exporters.core.config_commands import config_app
 from exporters.core.logging import LogFormat, LogLevel, configure_logging
@@ -50,7 +52,13 @@ def common(
     configure_logging(form=log_format, level=log_level or default)
 
 
-for commands in (exporters.cli.app, recommender.cli.app, recommender.ledger_commands.app):
+for commands in (
+    exporters.cli.app,
+    recommender.cli.app,
+    recommender.emit_commands.app,
+    recommender.ledger_commands.app,
+    recommender.assess_commands.app,
+):
     app.registered_commands.extend(commands.registered_commands)
 app.add_typer(config_app([ExporterSettings, RecommenderSettings]), name="config")
 

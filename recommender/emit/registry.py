@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from recommender.emit import kubernetes
 from recommender.emit.contract import System
 
-SYSTEMS: Final[tuple[System, ...]] = ()
+SYSTEMS: Final[tuple[System, ...]] = (System("kubernetes", "Kubernetes", kubernetes.emit),)
