@@ -1,0 +1,1 @@
+"""Scores written to a hub while the recommender serves: what to write is pure, the API server is one edge."""

@@ -1,0 +1,278 @@
+"""The edge of live scores: settings, ledger and hub on one side, the pure rounds of emit.live on the other.
+
+Nothing is written unless the mode in force allows it, and where it may be found again is in the ledger before it is
+written. A step down takes back what the lower mode may not have, and so does the next round, should the step have
+failed.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from exporters.core.clock import Clock, SystemClock
+from exporters.core.errors import SettingsError
+from recommender.cycle import Evaluation
+from recommender.emit.live.modes import SUBJECT, Allowed, Mode, allowed, approval
+from recommender.emit.live.publisher import Found, Round, Wanted, Withdrawn, next_round
+from recommender.emit.live.wanted import wanted_of
+from recommender.emit.score import Scores, class_scores
+from recommender.emit.score_inputs import input_ages
+from recommender.inputs import policy_of
+from recommender.ledger.approvals import Approval
+from recommender.ledger.publications import Publication
+from recommender.ledger.store import Ledger, Reader
+from recommender.settings import RecommenderSettings
+
+if TYPE_CHECKING:
+    from recommender.emit.live.hub import Hub
+    from recommender.emit.live.rounds import Outcome
+
+
+Goes = Callable[[str, str], bool]
+"""Whether an object, by name and namespace, is to go."""
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """What a round did.
+
+    Args:
+        allowed: the mode in force.
+        hub: its address; empty: it was not asked.
+        outcome: of the scores; None: none may be written.
+        withdrawn: of what the mode does not allow; None: there was nothing.
+        planned: of a dry run: what would be done; None: it was none.
+    """
+
+    allowed: Allowed
+    hub: str = ""
+    outcome: Outcome | None = None
+    withdrawn: Withdrawn | None = None
+    planned: Round | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        """The hub has what the mode allows, and nothing else of ours."""
+        return (self.outcome is None or self.outcome.is_whole) and (self.withdrawn is None or not self.withdrawn.left)
+
+
+def scores_of(
+    settings: RecommenderSettings, evaluation: Evaluation, *, at: datetime, previous: Scores | None = None
+) -> Scores:
+    """This will score the clusters of an evaluation.
+
+    Raises:
+        TuppenceError: the policy cannot be read, or gives no scale.
+    """
+    age = timedelta(hours=settings.emit.score.usage_max_age_hours)
+    return class_scores(
+        evaluation.costs,
+        evaluation.workloads,
+        clusters=[one.name for one in settings.clusters],
+        policy=policy_of(settings),
+        inputs=input_ages(evaluation.plan.inputs, settings.clusters, usage_max_age=age),
+        at=at,
+        previous=None if previous is None else previous.scores,
+    )
+
+
+def mode_in_force(settings: RecommenderSettings) -> Allowed:
+    """This will say what may be written, by the settings and the approvals in the ledger.
+
+    Raises:
+        StoreError: the ledger cannot be read; then nothing may be written.
+    """
+    with Ledger.at(settings.ledger).reading() as reader:
+        approvals = reader.approvals(SUBJECT)
+    return allowed(Mode.of(settings.recommend.mode), settings.emit.hub, approvals)
+
+
+def approve(settings: RecommenderSettings, mode: Mode, *, at: datetime, author: str, reason: str) -> Approval:
+    """This will write the approval of a mode into the ledger; of a lower one, it takes force at once.
+
+    Raises:
+        SettingsError: nobody is named who approves.
+        StoreError: the ledger refused.
+    """
+    if not author.strip():
+        raise SettingsError("nobody is named who approves", where="mode set", next_step="Give --author, or set $USER.")
+
+    def decide(reader: Reader) -> Approval:
+        return approval(reader.next_approval(), mode, settings.emit.hub, at=at, author=author, reason=reason)
+
+    made = Ledger.at(settings.ledger).approve(decide)
+    assert made is not None, "an approval was decided on"
+    return made
+
+
+@dataclass(slots=True)
+class Publishing:
+    """Publishes the scores of evaluations.
+
+    Args:
+        settings: checked settings.
+        clock: the time.
+        wait: waits, in seconds.
+    """
+
+    settings: RecommenderSettings
+    clock: Clock = field(default_factory=SystemClock)
+    wait: Callable[[float], None] = time.sleep
+
+    def publish(self, evaluation: Evaluation, scores: Scores, *, dry_run: bool = False) -> Published:
+        """This will bring the hub to the scores, and take back what the mode in force does not allow.
+
+        Raises:
+            TuppenceError: the ledger or the hub as a whole refused.
+        """
+        can = mode_in_force(self.settings)
+        if can.name is None and not self._recorded():
+            return Published(can)
+        with self._hub() as hub:
+            wanted = self._wanted(evaluation, scores, can)
+            if dry_run:
+                found = [] if can.name is None else hub.find(can.name, can.namespaces)
+                return Published(can, hub.address, planned=self._planned(wanted, found))
+            withdrawn = self._withdraw(hub, lambda name, there: not can.covers(name, there))
+            outcome = self._carried_out(hub, wanted, can) if can.name is not None else None
+            return Published(can, hub.address, outcome, withdrawn)
+
+    def withdraw_all(self, *, at_once: bool = False) -> Withdrawn:
+        """This will take back every score that was ever written and not yet taken back.
+
+        Raises:
+            TuppenceError: the ledger or the hub as a whole refused.
+        """
+        with self._hub() as hub:
+            return self._withdraw(hub, lambda *_: True, at_once=at_once) or Withdrawn(0, {})
+
+    def withdraw_above(self, can: Allowed) -> Withdrawn | None:
+        """This will take back what a lower mode does not allow; None: nothing was recorded.
+
+        Raises:
+            TuppenceError: the ledger or the hub as a whole refused.
+        """
+        if not self._recorded():
+            return None
+        with self._hub() as hub:
+            return self._withdraw(hub, lambda name, there: not can.covers(name, there))
+
+    def _hub(self) -> Hub:
+        try:
+            from recommender.emit.live.hub import Hub  # noqa: PLC0415 - its client is an optional dependency
+        except ModuleNotFoundError as error:
+            raise SettingsError(
+                "the Kubernetes client is not installed",
+                where="emit.hub",
+                next_step="Install it with: pip install 'tuppence[kubernetes]'",
+            ) from error
+        return Hub(self.settings.emit)
+
+    def _wanted(self, evaluation: Evaluation, scores: Scores, can: Allowed) -> Wanted:
+        movable = evaluation.workloads.filter(~evaluation.workloads["is_system"])
+        return wanted_of(
+            scores.scores,
+            self.settings.emit.hub,
+            namespaces=can.namespaces,
+            running=movable["cluster"].unique(),
+            why_none="; ".join(f"class {one.residency_class}: {one.why}" for one in scores.lapsed),
+            at=self.clock.now(),
+        )
+
+    def _planned(self, wanted: Wanted, found: Sequence[Found]) -> Round:
+        return next_round(wanted, found, now=self.clock.now(), most=self._most)
+
+    @property
+    def _most(self) -> timedelta:
+        return timedelta(hours=self.settings.emit.hub.max_valid_hours)
+
+    def _carried_out(self, hub: Hub, wanted: Wanted, can: Allowed) -> Outcome:
+        from recommender.emit.live.rounds import Terms, carry_out  # noqa: PLC0415 - see _hub
+
+        assert can.name is not None, "publish has looked"
+        name = can.name
+        terms = Terms(
+            now=self.clock.now,
+            most=self._most,
+            clock_tolerance=timedelta(seconds=self.settings.emit.hub.clock_tolerance_seconds),
+            still_allowed=lambda: mode_in_force(self.settings) == can,
+            about_to_write=lambda namespaces: self._record(hub.address, {name: namespaces}, also=True),
+        )
+        return carry_out(hub, name, wanted, hub.find(name, can.namespaces), terms)
+
+    def _withdraw(self, hub: Hub, goes: Goes, *, at_once: bool = False) -> Withdrawn | None:
+        """Take back what goes by name and namespace; None: nothing of ours does."""
+        from recommender.emit.live.withdraw import withdraw  # noqa: PLC0415 - see _hub
+
+        recorded = self._recorded(hub.address)
+        objects = self._going(hub, goes, recorded)
+        if not objects:
+            return None
+        made = withdraw(
+            hub,
+            objects,
+            now=self.clock.now,
+            wait=self.wait,
+            requests_per_second=self.settings.emit.hub.requests_per_second,
+            at_once=at_once,
+        )
+        stays = {
+            name: [one for one in namespaces if not goes(name, one) or (one, name) in made.left]
+            for name, namespaces in recorded.items()
+        }
+        self._record(hub.address, stays)
+        return made
+
+    def _going(self, hub: Hub, goes: Goes, recorded: Mapping[str, Sequence[str]]) -> list[Found]:
+        """What the ledger says was written to this hub, and what the hub itself says is ours."""
+        from recommender.emit.live.refusals import HubError  # noqa: PLC0415 - see _hub
+
+        names = sorted({*recorded, self.settings.emit.hub.score_name, self.settings.emit.hub.shadow_name})
+        found: dict[tuple[str, str], Found] = {}
+        for name in names:
+            try:
+                listed = hub.find(name)
+            except HubError as error:
+                if error.code is None:
+                    raise
+                listed = []  # a pilot may not list everywhere; what was recorded is looked for one by one
+            found |= {(name, one.namespace): one for one in listed if goes(name, one.namespace)}
+        for name, namespaces in sorted(recorded.items()):
+            for namespace in namespaces:
+                if goes(name, namespace) and (name, namespace) not in found:
+                    try:
+                        one = hub.look(name, namespace)
+                    except HubError:
+                        one = Found(namespace, name, {}, None)  # named when it cannot be withdrawn unseen either
+                    if one is not None:
+                        found[name, namespace] = one
+        return list(found.values())
+
+    def _recorded(self, address: str | None = None) -> dict[str, list[str]]:
+        """The namespaces that may hold scores, by name; None: of any hub."""
+        with Ledger.at(self.settings.ledger).reading() as reader:
+            found = reader.publications()
+        texts = {name: one.namespaces for (hub, name), one in found.items() if address in {None, hub}}
+        return {name: namespaces for name, text in texts.items() if (namespaces := json.loads(text))}
+
+    def _record(self, address: str, namespaces: Mapping[str, Iterable[str]], *, also: bool = False) -> None:
+        """Write down what a hub holds from now on; `also`: what was written down before stays."""
+
+        def changed(reader: Reader) -> list[Publication]:
+            before = {
+                name: json.loads(one.namespaces) for (hub, name), one in reader.publications().items() if hub == address
+            }
+            number = reader.next_publication()
+            made: list[Publication] = []
+            for name, given in sorted(namespaces.items()):
+                whole = sorted({*given, *(before.get(name, []) if also else [])})
+                if whole != before.get(name, []):
+                    made.append(Publication(number + len(made), self.clock.now(), address, name, json.dumps(whole)))
+            return made
+
+        Ledger.at(self.settings.ledger).publish(changed)
