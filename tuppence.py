@@ -12,6 +12,7 @@ import recommender.assess_commands
 import recommender.cli
 import recommender.emit_commands
 import recommender.ledger_commands
+import recommender.publish_commands
 from exporters.core.config_commands import config_app
 from exporters.core.logging import LogFormat, LogLevel, configure_logging
 from exporters.settings import ExporterSettings
@@ -58,8 +59,10 @@ for commands in (
     recommender.emit_commands.app,
     recommender.ledger_commands.app,
     recommender.assess_commands.app,
+    recommender.publish_commands.app,
 ):
     app.registered_commands.extend(commands.registered_commands)
+app.add_typer(recommender.publish_commands.mode_app, name="mode")
 app.add_typer(config_app([ExporterSettings, RecommenderSettings]), name="config")
 
 
