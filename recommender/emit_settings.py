@@ -15,6 +15,9 @@ from exporters.core.config_file import Section
 
 _DNS_NAME = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
 
+_MOST_POINTS = 11_000
+"""Of a series in one answer of Prometheus (web/api/v1, query_range)."""
+
 CapacityType = Literal["on-demand", "spot", "committed-1y", "committed-3y", "owned"]
 
 
@@ -183,9 +186,8 @@ class ArgoCdApplication(Section):
 class ArgoCdSettings(Section):
     """Argo CD on the hub."""
 
-    namespace: str = Field(default="argocd", pattern=_DNS_NAME, max_length=63)
-    placement_namespace: str = Field(
-        default="", description="Namespace of the Placements that it follows; empty: that of Argo CD."
+    namespace: str = Field(
+        default="argocd", pattern=_DNS_NAME, max_length=63, description="Of Argo CD; it reads decisions there only."
     )
     applications: tuple[ArgoCdApplication, ...] = Field(default=(), description="Where workloads stand in Git.")
 
@@ -292,6 +294,57 @@ class OcmSettings(Section):
     debug_ca_file: Path | None = Field(default=None, description="CA bundle for debug_url; default: the system's.")
 
 
+class DsfSettings(Section):
+    """The Dynamic Scoring Framework: the scorer that the recommender serves, and how its agents reach it."""
+
+    token_file: Path | None = Field(
+        default=None, description="Bearer token that agents must send; unset: the scorer is not served."
+    )
+    scorer_url: str = Field(
+        default="http://tuppence-recommender.tuppence.svc:10211",
+        pattern=r"^https?://[^/]+$",
+        description="Of the recommender, as the hub and the agents reach it; without a path.",
+    )
+    location: Literal["Internal", "External"] = Field(
+        default="Internal", description="External: the scorer is outside of the agents' clusters."
+    )
+    namespace: str = Field(default="dynamic-scoring", pattern=_DNS_NAME, max_length=63)
+    token_secret: str = Field(
+        default="tuppence-scorer-token", pattern=_DNS_NAME, description="Secret with the token, beside each agent."
+    )
+    token_secret_key: str = Field(default="token", min_length=1)
+    prometheus_url: str = Field(
+        default="http://prometheus-operated.monitoring.svc:9090",
+        pattern=r"^https?://[^/]+$",
+        description="Of the Prometheus that an agent asks in its own cluster; without a path.",
+    )
+    queries: tuple[str, ...] = Field(
+        default=(
+            'sum by (resource) (kube_pod_container_resource_requests{resource=~"cpu|memory"} * on (namespace, pod) '
+            'group_left () max by (namespace, pod) (kube_pod_status_phase{phase=~"Pending|Running"} == 1)) '
+            '/ sum by (resource) (kube_node_status_allocatable{resource=~"cpu|memory"})',
+        ),
+        min_length=1,
+        description="PromQL for the share of each resource that is requested, a series each, 1 = all there is.",
+    )
+    range_hours: int = Field(default=168, ge=48, le=744, description="History that an agent sends.")
+    step_seconds: int = Field(default=300, ge=60, le=3_600)
+    interval_seconds: int = Field(default=300, ge=60, le=3_600, description="Between two scorings of a cluster.")
+    max_body_mib: float = Field(default=8, gt=0, le=64, description="Longest request that is read.")
+
+    @model_validator(mode="after")
+    def _can_be_asked(self) -> DsfSettings:
+        points = self.range_hours * 3_600 / self.step_seconds
+        if points > _MOST_POINTS:
+            raise ValueError(
+                f"{points:,.0f} points a series are more than the {_MOST_POINTS:,} that Prometheus answers; "
+                "raise step_seconds"
+            )
+        if any(";" in one for one in self.queries):
+            raise ValueError("a query may not hold ';': agents split there, inside of strings too")
+        return self
+
+
 class EmitSettings(Section):
     """How advice is written for schedulers."""
 
@@ -321,3 +374,4 @@ class EmitSettings(Section):
     kai: KaiSettings = KaiSettings()
     cluster_profile: ClusterProfileSettings = ClusterProfileSettings()
     ocm: OcmSettings = OcmSettings()
+    dsf: DsfSettings = DsfSettings()
