@@ -56,7 +56,7 @@ def _record(
     used = _nodes(nodes)
     cost = round(sum(one.gbp_per_hour for one in used) + sum(one.other_gbp_per_hour for one in moves), DIGITS)
     minutes = max(one.minimum_runtime_minutes for one in moves)
-    earliest = question.bursts.at + timedelta(minutes=minutes)
+    earliest = question.at + timedelta(minutes=minutes)
     trigger = trigger_of(question, target)
     assert trigger is not None, "what overflows was triggered"
     return CapacityRecommendation(
@@ -193,7 +193,7 @@ def _explanation(
         f"once spread over {settings.expected_hours:g} hours."
     )
     if (start := trigger["latest_start"]) is not None:
-        late = ", which has passed: pods will wait" if start <= question.bursts.at else ""
+        late = ", which has passed: pods will wait" if start <= question.at else ""
         yield f"Nodes must be asked for by {start:%Y-%m-%d %H:%M} UTC{late}."
     yield (
         "It comes home when all of it was seen to fit on the owned nodes in the last "

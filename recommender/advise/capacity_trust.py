@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import polars as pl
 
 from recommender.advise.capacity_question import DIGITS, CapacityQuestion, Row
@@ -13,6 +15,7 @@ from recommender.forecast.frames import SERIES_KEY
 _HELD = 0.8
 """Share of past bounds that must have held; nine in ten are meant to."""
 _MONTH_DAYS = 28.0
+_STALE = timedelta(hours=1)
 _ORDER = (Confidence.HIGH, Confidence.MEDIUM, Confidence.LOW)
 Doubt = tuple[Confidence, str]
 
@@ -39,16 +42,19 @@ def risk(
 
 
 def forecast_doubts(question: CapacityQuestion, target: CapacityTarget) -> list[Doubt]:
-    """This will say what speaks against the forecast of a class."""
+    """This will say what speaks against the forecast of a class, and whether it is of the next hour at all."""
+    doubts = []
+    if question.at - question.bursts.at > _STALE:
+        doubts.append((Confidence.LOW, f"usage is known until {question.bursts.at:%Y-%m-%d %H:%M} UTC only"))
     row = _of(question.forecasts.forecasts, target)
     if row is None:
         reason = _of(question.forecasts.not_forecast, target)
         why = "it has no history" if reason is None else reason["why"]
-        return [(Confidence.LOW, f"there is no forecast ({why}), so demand alone decided")]
-    held = row["coverage_p90_ratio"]
-    if held is not None and held < _HELD:
-        return [(Confidence.MEDIUM, f"its P90 held in {held:.0%} of past hours, nine in ten are meant to")]
-    return []
+        doubts.append((Confidence.LOW, f"there is no forecast ({why}), so demand alone decided"))
+    elif row["coverage_p90_ratio"] is not None and row["coverage_p90_ratio"] < _HELD:
+        held = f"its P90 held in {row['coverage_p90_ratio']:.0%} of past hours, nine in ten are meant to"
+        doubts.append((Confidence.MEDIUM, held))
+    return doubts
 
 
 def month_doubts(question: CapacityQuestion, target: CapacityTarget) -> list[Doubt]:
