@@ -294,6 +294,14 @@ class OcmSettings(Section):
     debug_ca_file: Path | None = Field(default=None, description="CA bundle for debug_url; default: the system's.")
 
 
+_SHARES_REQUESTED = (
+    'sum by (resource) (kube_pod_container_resource_requests{resource=~"cpu|memory"} * on (namespace, pod) '
+    'group_left () max by (namespace, pod) (kube_pod_status_phase{phase=~"Pending|Running"} == 1)) '
+    '/ sum by (resource) (kube_node_status_allocatable{resource=~"cpu|memory"})'
+)
+"""Of kube-state-metrics: what pods that wait or run request, by what nodes allow."""
+
+
 class DsfSettings(Section):
     """The Dynamic Scoring Framework: the scorer that the recommender serves, and how its agents reach it."""
 
@@ -319,11 +327,7 @@ class DsfSettings(Section):
         description="Of the Prometheus that an agent asks in its own cluster; without a path.",
     )
     queries: tuple[str, ...] = Field(
-        default=(
-            'sum by (resource) (kube_pod_container_resource_requests{resource=~"cpu|memory"} * on (namespace, pod) '
-            'group_left () max by (namespace, pod) (kube_pod_status_phase{phase=~"Pending|Running"} == 1)) '
-            '/ sum by (resource) (kube_node_status_allocatable{resource=~"cpu|memory"})',
-        ),
+        default=(_SHARES_REQUESTED,),
         min_length=1,
         description="PromQL for the share of each resource that is requested, a series each, 1 = all there is.",
     )

@@ -15,9 +15,12 @@ from exporters.core.errors import TuppenceError
 from exporters.core.output import stderr
 from exporters.core.web.serving import Address, serve
 from recommender.calibrating import Learnt, learnt
+from recommender.emit.score import Scores
 from recommender.jobs import Scheduler, next_run, scheduler_for
-from recommender.recorded import recorded
+from recommender.recorded import Recorded, recorded
+from recommender.scored import all_scores
 from recommender.serve.app import Recommender, create_app
+from recommender.serve.dsf import Scorer
 from recommender.serve.last_plan import LastPlan
 from recommender.settings import RecommenderSettings
 from recommender.verification import verify
@@ -57,7 +60,9 @@ class RecommenderService:
 
     def app(self) -> Recommender:
         """This will return what the pages show and do."""
-        return Recommender(last=self._last, clock=self._clock, reload=self.reload, next_run=self._next_run)
+        return Recommender(
+            last=self._last, clock=self._clock, reload=self.reload, next_run=self._next_run, scorer=self._scorer
+        )
 
     def evaluate(self) -> bool:
         """This will evaluate once; a failure keeps the plan before and is noted with its reason.
@@ -88,12 +93,25 @@ class RecommenderService:
             duration_seconds=seconds,
             savings=made.savings,
             ahead=made.ahead,
+            scores=self._scores(made, at),
             learnt=self._learnt(at),
         )
         if made.not_recorded:
             _log.warning("not_recorded_in_ledger", why=made.not_recorded)
         _log.info("evaluated", recommendations=len(made.plan.recommendations), seconds=round(seconds, 3))
         return True
+
+    def _scores(self, made: Recorded, at: datetime) -> Scores | None:
+        """Scores of the evaluation; advice does not depend on them, so their failure is logged and the plan stands."""
+        before = self._last.state.scores
+        try:
+            found = all_scores(self._settings, made, at=at, previous=None if before is None else before.scores)
+        except TuppenceError as error:
+            _log.error("scores_failed", error=str(error))
+            return None
+        for one in found.lapsed:
+            _log.warning("scores_held", residency_class=one.residency_class, why=one.why, until=one.held_until)
+        return found
 
     def _learnt(self, at: datetime) -> Learnt | None:
         """What the ledger says of the policy; a plan that was made is served without it, too."""
@@ -141,6 +159,9 @@ class RecommenderService:
         every = self._settings.recommend.every_minutes
         self._scheduler = scheduler_for(self.evaluate, verify=self.verify, every_minutes=every, first=self._clock.now())
         self._scheduler.start()
+
+    def _scorer(self) -> Scorer:
+        return Scorer(self._settings.emit.dsf, self._settings.forecast)
 
     def _next_run(self) -> datetime | None:
         return next_run(self._scheduler) if self._scheduler is not None else None

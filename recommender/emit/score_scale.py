@@ -93,6 +93,7 @@ class Prediction:
         winner: the cluster with the highest sum.
         lead_points: by how much the challenger's score is above the incumbent's.
         over_margin_points: by how much that is more than Steady asks; it moves only if this is above 0.
+        at_end: whether one of the two scores is at an end of the scale, so that the lead is more than it seems.
     """
 
     incumbent: str
@@ -100,6 +101,7 @@ class Prediction:
     winner: str
     lead_points: int
     over_margin_points: float
+    at_end: bool
 
     @property
     def will_move(self) -> bool:
@@ -109,7 +111,12 @@ class Prediction:
     def sentence(self, scale: Scale) -> str:
         """This will say it for a person."""
         saving = 1 - math.exp(-self.lead_points / scale.points_per_log)
-        lead = f"{self.challenger} leads {self.incumbent} by {self.lead_points} points (about {saving:.0%})"
+        about = "at least" if self.at_end else "about"
+        lead = f"{self.challenger} leads {self.incumbent} by {self.lead_points} points ({about} {saving:.0%})"
+        if self.lead_points <= 0:
+            lead = f"{self.challenger} does not lead {self.incumbent} ({self.lead_points} points)"
+        elif self.lead_points > MOST - LEAST:
+            lead = f"{self.incumbent} may not be chosen any more"
         asked = f"Steady asks for more than {scale.margin_points:g} (a saving of {scale.min_saving_ratio:.0%})"
         if self.will_move:
             return f"will move: {lead}, {asked}"
@@ -132,6 +139,7 @@ def predicted(values: Mapping[str, int], *, incumbent: str, challenger: str, sca
         for name, value in values.items()
     }
     winner = min(final, key=lambda name: (-final[name], name))
+    ends = {LEAST, MOST} & {values[challenger], values.get(incumbent, OUT)}
     lead = values[challenger] - values.get(incumbent, OUT)
     over = lead - (scale.margin_points if incumbent in values else 0.0)
-    return Prediction(incumbent, challenger, winner, lead, over)
+    return Prediction(incumbent, challenger, winner, lead, over, at_end=bool(ends))

@@ -14,12 +14,17 @@ from prometheus_client.exposition import choose_encoder
 from exporters.core.clock import Clock
 from exporters.core.errors import TuppenceError
 from recommender.serve.api import NOT_YET, api, served_now
+from recommender.serve.dsf import Scorer, scorer_routes
 from recommender.serve.last_plan import LastPlan
 from recommender.serve.metrics import registry
 from recommender.serve.pages import security_headers, status_page
 
 
 def _no_run() -> datetime | None:
+    return None
+
+
+def _no_scorer() -> Scorer | None:
     return None
 
 
@@ -32,12 +37,14 @@ class Recommender:
         clock: for ages on the status page.
         reload: reads the settings again and notes the outcome; raises TuppenceError when they are wrong.
         next_run: when the next evaluation is due.
+        scorer: the settings of the Dynamic Scoring Framework's scorer that are in use; None: it is not served.
     """
 
     last: LastPlan
     clock: Clock
     reload: Callable[[], None]
     next_run: Callable[[], datetime | None] = _no_run
+    scorer: Callable[[], Scorer | None] = _no_scorer
 
 
 def create_app(recommender: Recommender) -> FastAPI:
@@ -47,10 +54,11 @@ def create_app(recommender: Recommender) -> FastAPI:
     _add_metrics(app, recommender)
     _add_probes(app, recommender)
     app.include_router(api(recommender.last))
+    app.include_router(scorer_routes(recommender.scorer, recommender.clock))
 
     @app.exception_handler(HTTPException)
     async def _refuse(_request: Request, error: HTTPException) -> Response:
-        return JSONResponse({"error": error.detail}, status_code=error.status_code)
+        return JSONResponse({"error": error.detail}, status_code=error.status_code, headers=error.headers)
 
     return app
 
