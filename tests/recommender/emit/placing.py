@@ -104,6 +104,18 @@ def train(**changes: Any) -> dict[str, Any]:
     return workload("train", **(ON_METAL | row | changes))
 
 
+def worker(name: str = "worker", **changes: Any) -> dict[str, Any]:
+    """This will return three replicas on the racks that are no gang and take spot: 3 vCPU and 6 GiB in all."""
+    row = {"replicas_mean": 3.0, "vcpu_request_mean": 3.0, "memory_gib_request_mean": 6.0}
+    return workload(name, **(ON_METAL | {"namespace": "ml", "interruption_tolerance": "spot"} | row | changes))
+
+
+def worker_move(name: str = "worker", **changes: Any) -> dict[str, Any]:
+    """This will return two of its replicas that leave the racks."""
+    row = {"workload_kind": "Deployment", "gang_size": 1, "replicas": 2, "replica_vcpus": 1.0}
+    return burst_move(name, **(row | {"replica_memory_gib": 2.0} | changes))
+
+
 def placing(
     *rows: dict[str, Any],
     capacity: tuple[CapacityRecommendation, ...] = (),
@@ -139,7 +151,9 @@ def example() -> Subject:
         workload("abroad", cluster="gke-bel", instance_type="n2-standard-4"),
         workload("pinned", local_volume=True),
         workload("lost", residency_class=""),
-        capacity=(burst(), back()),
+        worker(),
+        worker("indexer"),
+        capacity=(burst(burst_move(), worker_move()), back(moves=[worker_move("indexer")])),
         flows=flows(flow("api", gib_per_hour=2.0), flow("renderer", to="aws/eu-west-2", gib_per_hour=30.0)),
         settings=settings(
             karmada={
