@@ -167,6 +167,9 @@ class OwnedPool(Part):
     nodes: int
     used_ratio: float = Field(description="Mean requests now ÷ all its nodes, of the scarcest resource.")
     planned_used_ratio: float = Field(description="The same under the plan.")
+    vcpus_per_node: float | None = Field(default=None, description="That a node leaves for pods.")
+    memory_gib_per_node: float | None = Field(default=None, description="The same in GiB.")
+    gpus_per_node: float | None = Field(default=None, description="The same in GPUs.")
     marginal_gbp_per_node_hour: float | None = Field(default=None, description="What one more hour costs in cash.")
     full_gbp_per_node_hour: float
     shadow_gbp_per_vcpu_hour: float = Field(description="What one more requested vCPU there would save an hour.")

@@ -51,3 +51,11 @@ def test_a_committed_pool_is_paid_for_too_and_a_pool_on_demand_is_not() -> None:
 def test_a_pool_without_a_price_is_left_out_rather_than_shown_as_free() -> None:
     without_metal = [one for one in standard_offers() if one["provider"][0] != "onprem"]
     assert plan(workload(), prices=prices(without_metal)).owned_capacity == ()
+
+
+def test_an_owned_pool_tells_what_a_node_leaves_for_pods() -> None:
+    # GKE's reserve of 32 vCPU: 0.06 + 0.01 + 2 × 0.005 + 28 × 0.0025 = 0.15; of 128 GiB: 1 + 0.8 + 0.8 + 6.72 + 0.098.
+    (metal,) = plan(workload("web")).owned_capacity
+    assert metal.vcpus_per_node == pytest.approx(31.85)
+    assert metal.memory_gib_per_node == pytest.approx(128 - 9.32 - 100 / 1024)
+    assert metal.gpus_per_node == 0
