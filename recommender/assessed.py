@@ -32,9 +32,9 @@ from recommender.ledger.track import track_of
 from recommender.observe.coverage import Window
 from recommender.observe.fleet import pools
 from recommender.observe.latency import latencies
-from recommender.observe.pending_scheduler import PendingOnOtherScheduler, read_pending
 from recommender.outlook import Outlook, outlook_at
 from recommender.settings import RecommenderSettings
+from recommender.watched import pending_at
 
 DAY = timedelta(days=1)
 
@@ -82,20 +82,6 @@ def assessed(settings: RecommenderSettings, *, at: datetime) -> Assessment:
         settings.rollout,
         mode=settings.recommend.mode,
         min_coverage_ratio=settings.usage.min_coverage_ratio,
-    )
-
-
-def pending_at(settings: RecommenderSettings, *, at: datetime) -> dy.DataFrame[PendingOnOtherScheduler] | None:
-    """This will read the pods that wait for another scheduler; None: usage comes from a file, which does not tell.
-
-    Raises:
-        TuppenceError: Prometheus did not answer as it should.
-    """
-    if settings.usage.prometheus is None:
-        return None
-    watched = settings.rollout
-    return read_pending(
-        settings.usage.prometheus, at=at, minutes=watched.pending_minutes, settled=watched.settled_schedulers
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
@@ -17,6 +18,7 @@ from exporters.core.output import ListFormat, errors_explained
 from exporters.core.sections import ALL_SECTIONS
 from exporters.core.settings_file import ConfigOption, settings_path
 from recommender.advise.plan import Plan
+from recommender.assessed import assessed
 from recommender.burst_commands import write_bursts
 from recommender.calibrating import learnt
 from recommender.demo.run import run_demo, write_company
@@ -25,6 +27,8 @@ from recommender.forecast_commands import write_forecasts
 from recommender.listing import write_plan
 from recommender.outlook import ahead_at, outlook_at
 from recommender.recorded import ahead_remembered, recorded, remembered, unrecorded
+from recommender.report.assessment import FORMATS as ASSESSMENT_FORMATS
+from recommender.report.assessment import STEM, write_assessment
 from recommender.report.calibration import with_calibration
 from recommender.report.registry import FORMATS
 from recommender.report.view_model import report_of
@@ -149,6 +153,9 @@ def report(
     ] = None,
     at: AtOption = None,
     no_ledger: NoLedgerOption = False,
+    with_assessment: Annotated[
+        bool, typer.Option("--assessment", help="Write the assessment before a roll-out beside it, and link it.")
+    ] = False,
 ) -> None:
     """Write a week's report."""
     with errors_explained():
@@ -159,7 +166,12 @@ def report(
         made = report_of(plan, asked)
         if not no_ledger:
             made = with_calibration(made, plan, learnt(settings, at=moment))
-        for path in write_report(made, out, names=form or [one.name for one in FORMATS]):
+        names = form or [one.name for one in FORMATS]
+        written = write_report(replace(made, assessment=STEM if with_assessment else ""), out, names=names)
+        if with_assessment:
+            beside = [name for name in names if name in ASSESSMENT_FORMATS]
+            written += write_assessment(assessed(settings, at=moment), out, names=beside, report=written[0].stem)
+        for path in written:
             typer.echo(path)
 
 

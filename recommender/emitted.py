@@ -25,6 +25,7 @@ from recommender.ledger.memory import standings_at
 from recommender.ledger.store import Ledger, Reader
 from recommender.recorded import remembered_evaluation, unrecorded_evaluation
 from recommender.settings import RecommenderSettings
+from recommender.watched import pending_at
 
 Standing = tuple[Recommendation | CapacityRecommendation, State]
 """Advice as it was proposed, and its state."""
@@ -106,6 +107,7 @@ def _of(settings: RecommenderSettings, made: Evaluation, standing: Sequence[Stan
         policy=policy_of(settings),
         settings=settings.emit,
         at=at,
+        pending=pending_at(settings, at=at),
     )
     known = {one.id for one in left_out}
     return HandOver(subject, left_out, overtaken([pair for pair in standing if pair[0].id not in known], subject))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -11,12 +12,14 @@ from exporters.core.config_file import read_document, validate
 from exporters.core.errors import StoreError
 from exporters.core.output import ListFormat, print_table
 from exporters.core.sections import ALL_SECTIONS
+from recommender.assessed import assessed
 from recommender.demo.exporter_process import running_exporter, scraped
 from recommender.demo.prices import cheapest_gpus, cheapest_vcpus, internet_egress
 from recommender.demo.write import write_demo
 from recommender.inputs import prices_at
 from recommender.listing import write_plan
 from recommender.recorded import recorded
+from recommender.report.assessment import STEM, write_assessment
 from recommender.report.json import render as as_json
 from recommender.report.view_model import report_of
 from recommender.report.week import Week
@@ -33,8 +36,8 @@ def run_demo(folder: Path, *, seed: int, clock: Clock, say: Callable[[str], None
     The usage is of the last whole week, the prices are the exporter's at the time.
 
     Args:
-        folder: where everything is written: the files of the company, metrics.txt, recommendations.json, report.html
-            and report.md.
+        folder: where everything is written: the files of the company, metrics.txt, recommendations.json, and
+            report and assessment as .html and .md.
         seed: of the usage.
         clock: the time.
         say: prints a line.
@@ -56,7 +59,8 @@ def run_demo(folder: Path, *, seed: int, clock: Clock, say: Callable[[str], None
     report = report_of(recorded(settings, at=at, now=at, window=week.window).plan, week)
     write_plan(report, ListFormat.TABLE)
     _write(folder / "recommendations.json", as_json(report))
-    written = write_report(report, folder, names=["html", "md"], stem="report")
+    written = write_report(replace(report, assessment=STEM), folder, names=["html", "md"], stem="report")
+    write_assessment(assessed(settings, at=at), folder, names=["html", "md"], report="report")
     say(f"\nOpen {written[0]}. To go on: tuppence recommend --config {path}")
 
 

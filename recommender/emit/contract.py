@@ -17,6 +17,7 @@ import dataframely as dy
 from recommender.advise.plan import Plan
 from recommender.emit_settings import EmitSettings
 from recommender.frames import ClusterCost, Flow, Workload
+from recommender.observe.pending_scheduler import PendingOnOtherScheduler
 from recommender.settings import ClusterSettings, Policy
 
 Manifest = Mapping[str, Any]
@@ -38,6 +39,7 @@ class Subject:
         policy: classes, weights, the scale of the scores.
         settings: names and choices for each system.
         at: the evaluation time (UTC).
+        pending: pods that wait for another scheduler; None: it is not told.
     """
 
     plan: Plan
@@ -48,6 +50,7 @@ class Subject:
     policy: Policy
     settings: EmitSettings
     at: datetime
+    pending: dy.DataFrame[PendingOnOtherScheduler] | None = None
 
 
 @dataclass(frozen=True, slots=True)

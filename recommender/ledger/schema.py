@@ -29,8 +29,8 @@ from sqlalchemy.types import TypeDecorator
 
 from exporters.core.errors import StoreError
 
-VERSION = 4
-"""1: events. 2: what a verification measured. 3: approvals. 4: publications."""
+VERSION = 5
+"""1: events. 2: what a verification measured. 3: approvals. 4: publications. 5: deliveries."""
 
 
 class UtcTime(TypeDecorator[datetime]):
@@ -99,6 +99,20 @@ PUBLICATIONS = Table(
 )
 """Append only, as the events are."""
 
+DELIVERIES = Table(
+    "tuppence_deliveries",
+    METADATA,
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("at", UtcTime, nullable=False),
+    Column("week", String(8), nullable=False),
+    Column("scope", Text, nullable=False),
+    Column("channel", Text, nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("attempt", Integer, nullable=False),
+    Column("detail", Text, nullable=False),
+)
+"""Append only, as the events are."""
+
 SCHEMA = Table("tuppence_ledger", METADATA, Column("version", Integer, primary_key=True, autoincrement=False))
 """One row: the version of the tables."""
 
@@ -115,7 +129,11 @@ def _to_4(connection: Connection) -> None:
     PUBLICATIONS.create(connection)
 
 
-MIGRATIONS: dict[int, Callable[[Connection], None]] = {1: _to_2, 2: _to_3, 3: _to_4}
+def _to_5(connection: Connection) -> None:
+    DELIVERIES.create(connection)
+
+
+MIGRATIONS: dict[int, Callable[[Connection], None]] = {1: _to_2, 2: _to_3, 3: _to_4, 4: _to_5}
 """What brings a ledger of a version to the next one."""
 
 

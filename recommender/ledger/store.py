@@ -17,9 +17,10 @@ from sqlalchemy.exc import IntegrityError
 from exporters.core.errors import StoreError
 from recommender.ledger.approvals import Approval
 from recommender.ledger.connect import WRITES, Database, database_of, explained
+from recommender.ledger.deliveries import Delivery, DeliveryState
 from recommender.ledger.events import Event, EventKind
 from recommender.ledger.publications import Publication, latest
-from recommender.ledger.schema import APPROVALS, EVENTS, PUBLICATIONS, VERSION, bring_up, version_of
+from recommender.ledger.schema import APPROVALS, DELIVERIES, EVENTS, PUBLICATIONS, VERSION, bring_up, version_of
 from recommender.settings import LedgerSettings
 
 LOCK_WAIT_SECONDS = 10.0
@@ -28,7 +29,7 @@ TRIES = 20
 _AT_ONCE = 200
 _LEAN = [column for column in EVENTS.columns if column.name not in {"document", "measured"}]
 
-Entry = TypeVar("Entry", Event, Approval, Publication)
+Entry = TypeVar("Entry", Event, Approval, Publication, Delivery)
 
 Histories = Mapping[str, tuple[Event, ...]]
 """The events of each recommendation, by sequence, without their documents."""
@@ -85,6 +86,18 @@ class Reader:
     def next_publication(self) -> int:
         """This will return the number of the next publication."""
         return self._next_number(PUBLICATIONS)
+
+    def deliveries(self, *, week: str | None = None) -> tuple[Delivery, ...]:
+        """This will return every step of a week's deliveries, oldest first; None: of all weeks."""
+        if self._connection is None:
+            return ()
+        rows = self._connection.execute(select(DELIVERIES).order_by(DELIVERIES.c.number)).mappings()
+        wanted = (row for row in rows if week in {None, row["week"]})
+        return tuple(Delivery(**{**row, "state": DeliveryState(row["state"])}) for row in wanted)
+
+    def next_delivery(self) -> int:
+        """This will return the number of the next step of a delivery."""
+        return self._next_number(DELIVERIES)
 
     def _next_number(self, table: Table) -> int:
         if self._connection is None:
@@ -178,6 +191,14 @@ class Ledger:
             StoreError: see add.
         """
         return self._append(PUBLICATIONS, decide, asdict)
+
+    def deliver(self, decide: Callable[[Reader], Iterable[Delivery]]) -> tuple[Delivery, ...]:
+        """This will write the steps of deliveries that `decide` makes of what is there, in one transaction.
+
+        Raises:
+            StoreError: see add.
+        """
+        return self._append(DELIVERIES, decide, asdict)
 
     def _append(
         self, table: Table, decide: Callable[[Reader], Iterable[Entry]], as_row: Callable[[Entry], Mapping[str, object]]

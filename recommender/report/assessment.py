@@ -30,7 +30,7 @@ def write_assessment(
         found: the assessment.
         folder: made if it is not there.
         names: formats, of FORMATS.
-        report: the file name of the report beside it; empty: none.
+        report: name, without its ending, of the report beside it; empty: there is none.
 
     Raises:
         SettingsError: there is no such format.
@@ -62,7 +62,7 @@ def _lines(page: AssessmentPage) -> Iterable[str]:
     yield from (f"Mode: {text(page.mode)}. Usage: {text(page.usage)}. Made on {text(page.made_at)}.", "")
     yield from (f"**{text(page.verdict)}**", "")
     if page.report:
-        yield from (f"[The report]({page.report})", "")
+        yield from (f"[The report]({page.report}.md)", "")
     for table in page.tables:
         yield from (f"## {text(table.title)}", "")
         if table.intro:

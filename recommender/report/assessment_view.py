@@ -39,7 +39,7 @@ class AssessmentPage:
     """The page.
 
     Args:
-        report: the file name of the report beside it; empty: there is none.
+        report: name, without its ending, of the report beside it; empty: there is none.
     """
 
     title: str
@@ -56,7 +56,7 @@ def page_of(found: Assessment, *, report: str = "") -> AssessmentPage:
 
     Args:
         found: the assessment.
-        report: the file name of the report that it stands beside; empty: none.
+        report: name, without its ending, of the report beside it; empty: there is none.
     """
     window = found.usage_window
     return AssessmentPage(

@@ -26,6 +26,8 @@ def _parts(report: Report) -> Iterable[Sequence[str]]:
     yield [f"# Tuppence: {text(report.title)}", ""]
     yield [f"{text(report.scope)}. Usage: {text(report.usage)}. Made on {text(report.made_at)}.", ""]
     yield [f"Exchange rates: {text('; '.join(report.rates))}", ""]
+    if report.assessment:
+        yield [f"Before a roll-out: [the assessment]({report.assessment}.md)", ""]
     yield [line for notice in report.notices for line in (f"> **Note.** {text(notice)}", "")]
     yield _table(
         ("", "", ""), [(f"**{one.name}**", f"**{one.value}**", one.note) for one in report.figures], raw=(0, 1)

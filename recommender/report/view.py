@@ -211,6 +211,7 @@ class Report:
         document: the plan as JSON values, for machines.
         rows: one row a recommendation under FOCUS names, for spreadsheets.
         calibration: what was learnt; None: the ledger was left out.
+        assessment: name, without its ending, of the assessment's page beside it; empty: there is none.
     """
 
     title: str
@@ -236,6 +237,7 @@ class Report:
     document: Mapping[str, Any]
     rows: tuple[Mapping[str, Any], ...]
     calibration: CalibrationSection | None = None
+    assessment: str = ""
 
     @property
     def advice(self) -> tuple[Advice, ...]:
