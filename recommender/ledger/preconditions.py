@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from recommender.advise.capacity_record import CAPACITY_KINDS
 from recommender.advise.plan import Placement, Plan
 from recommender.advise.record import Recommendation, WorkloadName
 from recommender.ledger.memory import standings_at
@@ -123,7 +124,7 @@ def _changed(was: Proposed, advised: Recommendation) -> Iterator[str]:
 def _read(text: str) -> Proposed | None:
     """Read as plain JSON: an evaluation reads all that stands, and needs seven values of each."""
     document = json.loads(text)
-    if "target" not in document or "recommended" not in document:
+    if document["kind"] in CAPACITY_KINDS:
         return None
     names = {name: document["target"][name] for name in WorkloadName.model_fields}
     return Proposed(
