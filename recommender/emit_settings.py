@@ -21,6 +21,37 @@ _MOST_POINTS = 11_000
 CapacityType = Literal["on-demand", "spot", "committed-1y", "committed-3y", "owned"]
 
 
+def with_file(given: object, *, what: str) -> object:
+    """This will put what a file holds in the place of its name: nothing after the settings reads it again.
+
+    Raises:
+        ValueError: it cannot be read.
+    """
+    if not isinstance(given, dict) or given.get("file") is None or given.get("current") is not None:
+        return given
+    try:
+        current = yaml.safe_load(Path(str(given["file"])).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise ValueError(f"the {what} in {given['file']} cannot be read ({error})") from error
+    return given | {"current": current}
+
+
+def check_current(current: dict[str, Any] | None, *, kind: str, name: str) -> None:
+    """This will refuse an object that is not the one it is given as.
+
+    Raises:
+        ValueError: it is of another kind or name, or has no spec.
+    """
+    if current is None:
+        return
+    metadata = current.get("metadata")
+    found = metadata.get("name") if isinstance(metadata, dict) else None
+    if current.get("kind") != kind or found != name:
+        raise ValueError(f"what is given as current is not the {kind} {name!r}")
+    if not current.get("spec"):
+        raise ValueError(f"the {kind} {name!r} has no spec")
+
+
 class KueueQueue(Section):
     """A ClusterQueue that a worker cluster has now."""
 
@@ -37,25 +68,11 @@ class KueueQueue(Section):
     @model_validator(mode="before")
     @classmethod
     def _read(cls, given: object) -> object:
-        """A file stands for what is in it: nothing after the settings reads it again."""
-        if not isinstance(given, dict) or given.get("file") is None or given.get("current") is not None:
-            return given
-        try:
-            current = yaml.safe_load(Path(str(given["file"])).read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-            raise ValueError(f"the ClusterQueue in {given['file']} cannot be read ({error})") from error
-        return given | {"current": current}
+        return with_file(given, what="ClusterQueue")
 
     @model_validator(mode="after")
     def _is_the_queue(self) -> KueueQueue:
-        if self.current is None:
-            return self
-        metadata = self.current.get("metadata")
-        name = metadata.get("name") if isinstance(metadata, dict) else None
-        if self.current.get("kind") != "ClusterQueue" or name != self.name:
-            raise ValueError(f"what is given as current is not the ClusterQueue {self.name!r}")
-        if not self.current.get("spec"):
-            raise ValueError(f"the ClusterQueue {self.name!r} has no spec")
+        check_current(self.current, kind="ClusterQueue", name=self.name)
         return self
 
 
@@ -130,6 +147,9 @@ class FleetSettings(Section):
         description="The one cost property that is sorted by: each of the two divides the whole price of a node.",
     )
     weight: int = Field(default=80, ge=1, le=100, description="Weight of the sorter.")
+    members: tuple[str, ...] = Field(
+        default=(), description="Member clusters of the fleet, AKS or Arc-enabled; empty: all of provider azure."
+    )
 
 
 class VolcanoDataSource(Section):
@@ -141,15 +161,40 @@ class VolcanoDataSource(Section):
     to: str = Field(pattern=r"^[^/]+/[^/]+$", description="provider/region of the flows that read or write it.")
 
 
+class VolcanoHyperJob(Section):
+    """A HyperJob of Volcano Global, and the workload that was observed of it."""
+
+    namespace: str = Field(min_length=1)
+    name: str = Field(min_length=1, description="The HyperJob's name.")
+    cluster: str = Field(min_length=1, description="Where the workload was observed.")
+    workload_kind: str = "Job"
+    workload: str = Field(min_length=1, description="The workload's name there.")
+    file: Path | None = Field(
+        default=None, description="What `kubectl get hyperjob NAME -o yaml` printed; read with the settings."
+    )
+    current: dict[str, Any] | None = Field(default=None, description="The same, written here instead of in a file.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, given: object) -> object:
+        return with_file(given, what="HyperJob")
+
+    @model_validator(mode="after")
+    def _is_the_job(self) -> VolcanoHyperJob:
+        check_current(self.current, kind="HyperJob", name=self.name)
+        return self
+
+
 class VolcanoSettings(Section):
     """Volcano and Volcano Global."""
 
-    queue: str = Field(
+    queue_prefix: str = Field(
         default="tuppence",
         pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
-        max_length=63,
-        description="Queue of the workloads of a cluster.",
+        max_length=30,
+        description="Before the class in the names of Queues.",
     )
+    hyperjobs: tuple[VolcanoHyperJob, ...] = Field(default=(), description="HyperJobs that there are.")
     data_sources: tuple[VolcanoDataSource, ...] = ()
 
 
@@ -257,6 +302,11 @@ class HubSettings(Section):
     take_over: bool = Field(
         default=False, description="Take fields that another field manager owns; otherwise that is reported."
     )
+
+    @property
+    def is_set(self) -> bool:
+        """There is a hub."""
+        return self.in_cluster or self.kubeconfig is not None
 
     @model_validator(mode="after")
     def _names_differ(self) -> HubSettings:

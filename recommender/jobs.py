@@ -1,4 +1,4 @@
-"""Says when: an evaluation now and each interval, a verification a day, never two at a time; serving.py says what.
+"""Says when: evaluations, a verification a day, rounds to the hub, never two at a time; serving.py says what.
 
 An interval job runs in UTC, so no change of the clocks makes it run twice or not at all.
 """
@@ -16,6 +16,7 @@ Scheduler = BackgroundScheduler
 
 EVALUATION_JOB = "evaluate"
 VERIFICATION_JOB = "verify"
+PUBLICATION_JOB = "publish"
 VERIFY_EVERY = timedelta(days=1)
 """A move gains a day of usage a day; what could not be measured yet is looked at again then."""
 AGAIN_AFTER_FAILURE = timedelta(minutes=1)
@@ -25,17 +26,24 @@ def scheduler_for(
     evaluate: Callable[[], bool],
     *,
     verify: Callable[[], bool] | None = None,
+    publish: Callable[[], bool] | None = None,
+    publish_every_minutes: int = 5,
+    publish_jitter_seconds: int = 0,
     every_minutes: int,
     first: datetime,
     again_after: timedelta = AGAIN_AFTER_FAILURE,
 ) -> BackgroundScheduler:
     """This will return a scheduler, not yet started, that evaluates at `first` and each interval after it.
 
-    After the first evaluation, and then once a day, it verifies.
+    After the first evaluation, and then once a day, it verifies; after it, and then at an interval of their own, come
+    rounds to the hub.
 
     Args:
         evaluate: one evaluation; it notes its own failure and tells whether it succeeded.
         verify: one verification, which does the same; None: it never verifies.
+        publish: one round, which does the same; None: there is no hub.
+        publish_every_minutes: between two rounds.
+        publish_jitter_seconds: most by which a round is early or late, so that many recommenders do not come at once.
         every_minutes: the interval.
         first: when the first one is due.
         again_after: the pause after a failed one, where the interval is longer: prices that an exporter has yet to
@@ -47,19 +55,22 @@ def scheduler_for(
         job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": 3600},
     )
 
-    def add(name: str, work: Callable[[], bool], every: timedelta, due: datetime) -> None:
+    def add(name: str, work: Callable[[], bool], every: timedelta, due: datetime, *, jitter: int = 0) -> None:
         def run() -> None:
             soon = datetime.now(UTC) + again_after
             if not work() and (later := next_run(scheduler, name)) is not None and later > soon:
                 scheduler.modify_job(name, next_run_time=soon)
 
-        trigger = IntervalTrigger(seconds=int(every.total_seconds()), timezone=UTC)
+        trigger = IntervalTrigger(seconds=int(every.total_seconds()), timezone=UTC, jitter=jitter or None)
         scheduler.add_job(run, trigger, id=name, next_run_time=due)
 
     add(EVALUATION_JOB, evaluate, timedelta(minutes=every_minutes), first)
     if verify is not None:
         # One thread: it waits for the evaluation that was due before it.
         add(VERIFICATION_JOB, verify, VERIFY_EVERY, first + timedelta(seconds=1))
+    if publish is not None:
+        every = timedelta(minutes=publish_every_minutes)
+        add(PUBLICATION_JOB, publish, every, first + timedelta(seconds=2), jitter=publish_jitter_seconds)
     return scheduler
 
 

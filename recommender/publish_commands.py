@@ -19,8 +19,9 @@ from recommender.emit.live.modes import Allowed, Mode
 from recommender.emit.live.publisher import Withdrawn
 from recommender.emit.live.rbac import rights
 from recommender.ledger_commands import AuthorOption, ReasonOption
-from recommender.publishing import Published, Publishing, approve, mode_in_force, scores_of
+from recommender.publishing import Published, Publishing, approve, mode_in_force, running_in
 from recommender.recorded import recorded
+from recommender.scored import all_scores
 
 app = typer.Typer(no_args_is_help=True)
 mode_app = typer.Typer(no_args_is_help=True, help="What may be written outside Tuppence: show, set, rbac.")
@@ -86,9 +87,9 @@ def publish(
     """Write scores to the hub once, as far as the mode in force allows; tuppence serve does so regularly."""
     with errors_explained():
         settings, now = load_settings(config), SystemClock().now()
-        evaluation = recorded(settings, at=now, now=now).evaluation
-        scores = scores_of(settings, evaluation, at=now)
-        made = Publishing(settings).publish(evaluation, scores, dry_run=not once)
+        evaluated = recorded(settings, at=now, now=now)
+        scores = all_scores(settings, evaluated, at=now, previous=None)
+        made = Publishing(settings).publish(scores, running=running_in(evaluated.evaluation), dry_run=not once)
         write_rows(_rows(made), output, title=f"Mode {made.allowed.mode.word}")
     _tell(made)
     if not made.is_whole:

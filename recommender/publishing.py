@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from exporters.core.clock import Clock, SystemClock
 from exporters.core.errors import SettingsError
@@ -20,9 +20,7 @@ from recommender.cycle import Evaluation
 from recommender.emit.live.modes import SUBJECT, Allowed, Mode, allowed, approval
 from recommender.emit.live.publisher import Found, Round, Wanted, Withdrawn, next_round
 from recommender.emit.live.wanted import wanted_of
-from recommender.emit.score import Scores, class_scores
-from recommender.emit.score_inputs import input_ages
-from recommender.inputs import policy_of
+from recommender.emit.score import Scores
 from recommender.ledger.approvals import Approval
 from recommender.ledger.publications import Publication
 from recommender.ledger.store import Ledger, Reader
@@ -60,25 +58,30 @@ class Published:
         """The hub has what the mode allows, and nothing else of ours."""
         return (self.outcome is None or self.outcome.is_whole) and (self.withdrawn is None or not self.withdrawn.left)
 
+    @property
+    def is_unfinished(self) -> bool:
+        """The hub went away in the middle."""
+        return self.outcome is not None and self.outcome.is_unfinished
 
-def scores_of(
-    settings: RecommenderSettings, evaluation: Evaluation, *, at: datetime, previous: Scores | None = None
-) -> Scores:
-    """This will score the clusters of an evaluation.
+    @property
+    def written(self) -> int:
+        """Objects whose scores were changed."""
+        return 0 if self.outcome is None else self.outcome.written
 
-    Raises:
-        TuppenceError: the policy cannot be read, or gives no scale.
-    """
-    age = timedelta(hours=settings.emit.score.usage_max_age_hours)
-    return class_scores(
-        evaluation.costs,
-        evaluation.workloads,
-        clusters=[one.name for one in settings.clusters],
-        policy=policy_of(settings),
-        inputs=input_ages(evaluation.plan.inputs, settings.clusters, usage_max_age=age),
-        at=at,
-        previous=None if previous is None else previous.scores,
-    )
+    def as_words(self) -> dict[str, Any]:
+        """This will return what it did, for a log line."""
+        told: dict[str, Any] = {"mode": self.allowed.mode.word, "missing": self.allowed.missing}
+        if self.outcome is not None:
+            told |= {"written": self.outcome.written, "unchanged": self.outcome.unchanged, "held": self.outcome.held}
+            told |= {"refused": dict(self.outcome.refused), "not_on_hub": self.outcome.not_on_hub}
+        if self.withdrawn is not None:
+            told |= {"withdrawn": self.withdrawn.gone, "left": len(self.withdrawn.left)}
+        return told
+
+
+def running_in(evaluation: Evaluation) -> frozenset[str]:
+    """This will return the clusters in which workloads run that could be moved."""
+    return frozenset(evaluation.workloads.filter(~evaluation.workloads["is_system"])["cluster"])
 
 
 def mode_in_force(settings: RecommenderSettings) -> Allowed:
@@ -124,8 +127,13 @@ class Publishing:
     clock: Clock = field(default_factory=SystemClock)
     wait: Callable[[float], None] = time.sleep
 
-    def publish(self, evaluation: Evaluation, scores: Scores, *, dry_run: bool = False) -> Published:
+    def publish(self, scores: Scores, *, running: Iterable[str], dry_run: bool = False) -> Published:
         """This will bring the hub to the scores, and take back what the mode in force does not allow.
+
+        Args:
+            scores: of the fleet.
+            running: clusters in which workloads run; they are written first.
+            dry_run: only say what would be written.
 
         Raises:
             TuppenceError: the ledger or the hub as a whole refused.
@@ -134,7 +142,7 @@ class Publishing:
         if can.name is None and not self._recorded():
             return Published(can)
         with self._hub() as hub:
-            wanted = self._wanted(evaluation, scores, can)
+            wanted = self._wanted(scores, running, can)
             if dry_run:
                 found = [] if can.name is None else hub.find(can.name, can.namespaces)
                 return Published(can, hub.address, planned=self._planned(wanted, found))
@@ -173,13 +181,12 @@ class Publishing:
             ) from error
         return Hub(self.settings.emit)
 
-    def _wanted(self, evaluation: Evaluation, scores: Scores, can: Allowed) -> Wanted:
-        movable = evaluation.workloads.filter(~evaluation.workloads["is_system"])
+    def _wanted(self, scores: Scores, running: Iterable[str], can: Allowed) -> Wanted:
         return wanted_of(
             scores.scores,
             self.settings.emit.hub,
             namespaces=can.namespaces,
-            running=movable["cluster"].unique(),
+            running=running,
             why_none="; ".join(f"class {one.residency_class}: {one.why}" for one in scores.lapsed),
             at=self.clock.now(),
         )

@@ -17,6 +17,7 @@ from exporters.core.web.serving import Address, serve
 from recommender.calibrating import Learnt, learnt
 from recommender.emit.score import Scores
 from recommender.jobs import Scheduler, next_run, scheduler_for
+from recommender.publishing import Publishing, running_in
 from recommender.recorded import Recorded, recorded
 from recommender.scored import all_scores
 from recommender.serve.app import Recommender, create_app
@@ -46,6 +47,7 @@ class RecommenderService:
         self._last = LastPlan()
         self._reloading = threading.Lock()
         self._evaluating = threading.Lock()
+        self._running: frozenset[str] = frozenset()
         self._scheduler: Scheduler | None = None
 
     def start(self) -> None:
@@ -87,6 +89,7 @@ class RecommenderService:
             )
             return False
         seconds = time.monotonic() - started
+        self._running = running_in(made.evaluation)
         self._last.succeeded(
             made.plan,
             at=self._clock.now(),
@@ -138,6 +141,25 @@ class RecommenderService:
         _log.info("verified", outcomes=dict(Counter(one.outcome.value for one in rows)))
         return True
 
+    def publish(self) -> bool:
+        """This will bring the hub to the scores of the last evaluation, as far as the mode in force allows.
+
+        Returns:
+            False: another try soon may help. A failure is noted with its reason; what stands on the hub ends by itself.
+        """
+        scores = self._last.state.scores
+        if scores is None:
+            return True
+        try:
+            made = Publishing(self._settings, clock=self._clock).publish(scores, running=self._running)
+        except Exception as error:  # noqa: BLE001 - whatever it was, it must show in the metrics
+            self._last.published(at=self._clock.now(), succeeded=False, written=0)
+            _log.error("publication_failed", error=str(error), exc_info=not isinstance(error, TuppenceError))
+            return False
+        self._last.published(at=self._clock.now(), succeeded=made.is_whole, written=made.written)
+        (_log.info if made.is_whole else _log.warning)("published", **made.as_words())
+        return not made.is_unfinished
+
     def reload(self) -> None:
         """This will read the settings again and evaluate by them; wrong ones change nothing.
 
@@ -156,8 +178,16 @@ class RecommenderService:
             _log.info("settings_reloaded")
 
     def _schedule(self) -> None:
-        every = self._settings.recommend.every_minutes
-        self._scheduler = scheduler_for(self.evaluate, verify=self.verify, every_minutes=every, first=self._clock.now())
+        hub = self._settings.emit.hub
+        self._scheduler = scheduler_for(
+            self.evaluate,
+            verify=self.verify,
+            publish=self.publish if hub.is_set else None,
+            publish_every_minutes=hub.publish_every_minutes,
+            publish_jitter_seconds=hub.jitter_seconds,
+            every_minutes=self._settings.recommend.every_minutes,
+            first=self._clock.now(),
+        )
         self._scheduler.start()
 
     def _scorer(self) -> Scorer:

@@ -262,6 +262,17 @@ class Score(Section):
     cost_weight: float = Field(default=10, gt=0, le=10, description="Of the cost score.")
 
 
+class LatencyClass(Section):
+    """How far workloads of one latency class may be from what they talk to, and what distance is worth to them."""
+
+    latency_ms_max: float | None = Field(
+        default=None, gt=0, description="Most milliseconds; the smaller of it and the residency class's counts."
+    )
+    gbp_per_ms_hour: float | None = Field(
+        default=None, ge=0, description="Of a millisecond, whatever the goal; stands before weights."
+    )
+
+
 Kinds = Literal["placement", "purchase-option"]
 """Kinds of advice that save."""
 
@@ -270,6 +281,7 @@ class Policy(Section):
     """Classes, rules, weights and thresholds."""
 
     classes: dict[str, ResidencyClass] = Field(default_factory=dict)
+    latency_classes: dict[str, LatencyClass] = Field(default_factory=dict)
     rules: tuple[PolicyRule, ...] = ()
     weights: Weights = Weights()
     spot: SpotRisk = SpotRisk()
@@ -285,6 +297,9 @@ class Policy(Section):
             name = rule.set.residency_class
             if name is not None and name not in self.classes:
                 raise ValueError(f"rules[{number}].set.residency_class: {name!r} is not one of the classes")
+            latency = rule.set.latency_class
+            if latency is not None and latency not in self.latency_classes:
+                raise ValueError(f"rules[{number}].set.latency_class: {latency!r} is not one of the latency_classes")
         return self
 
 
@@ -387,6 +402,12 @@ class RecommenderSettings(Section):
     emit: EmitSettings = EmitSettings()
     rollout: RolloutSettings = RolloutSettings()
     recommender_web: RecommenderWebSettings = RecommenderWebSettings()
+
+    @model_validator(mode="after")
+    def _there_is_a_hub_to_write_to(self) -> RecommenderSettings:
+        if self.recommend.mode != "recommend" and not self.emit.hub.is_set:
+            raise ValueError(f"recommend.mode is {self.recommend.mode}, and emit.hub names no hub to write to")
+        return self
 
     @model_validator(mode="after")
     def _clusters_are_distinct(self) -> RecommenderSettings:

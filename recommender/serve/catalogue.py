@@ -163,6 +163,20 @@ HEALTH: tuple[Metric, ...] = (
         unit="timestamp_seconds",
     ),
     Metric(
+        "tuppence_recommender_publication_success",
+        "1 if the hub has the scores that the mode allows, 0 if the last round was held, refused or cut off.",
+    ),
+    Metric(
+        "tuppence_recommender_publication_timestamp_seconds",
+        "When the last round to the hub ended, seconds since 1970.",
+        unit="timestamp_seconds",
+    ),
+    Metric(
+        "tuppence_recommender_objects_written_total",
+        "Objects of the hub whose scores were changed since the start.",
+        kind=Kind.COUNTER,
+    ),
+    Metric(
         "tuppence_recommender_config_last_reload_successful",
         "1 if the settings on disk are in use, 0 if they are wrong.",
     ),

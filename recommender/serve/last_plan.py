@@ -60,6 +60,9 @@ class State:
         learnt: from the ledger; None: there is no plan yet, or it could not be read.
         verified_at: when verification last ended; None: it has not yet.
         verification_succeeded: whether it did.
+        published_at: when a round to the hub last ended; None: none has.
+        publication_succeeded: whether the hub had then what the mode allows.
+        objects_written: objects of the hub whose scores were changed since the start.
         ahead: the next hour, of the last good plan's time; None: it could not be foretold.
         scores: of clusters, of the same time; None: there are none.
         reload_successful: whether the settings on disk are the ones in use.
@@ -77,6 +80,9 @@ class State:
     learnt: Learnt | None = None
     verified_at: datetime | None = None
     verification_succeeded: bool = True
+    published_at: datetime | None = None
+    publication_succeeded: bool = True
+    objects_written: int = 0
     ahead: Ahead | None = None
     scores: Scores | None = None
     reload_successful: bool = True
@@ -140,6 +146,16 @@ class LastPlan:
         """This will note that a verification ended."""
         with self._lock:
             self._state = replace(self._state, verified_at=at, verification_succeeded=succeeded)
+
+    def published(self, *, at: datetime, succeeded: bool, written: int) -> None:
+        """This will note that a round to the hub ended."""
+        with self._lock:
+            self._state = replace(
+                self._state,
+                published_at=at,
+                publication_succeeded=succeeded,
+                objects_written=self._state.objects_written + written,
+            )
 
     def reload_succeeded(self, *, at: datetime) -> None:
         """This will note that the settings on disk are in use."""

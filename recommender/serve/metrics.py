@@ -73,6 +73,7 @@ def _samples(state: State, *, now: datetime) -> Iterator[Sample]:
     if state.verified_at is not None:
         yield "tuppence_recommender_verification_success", (), float(state.verification_succeeded)
         yield "tuppence_recommender_verification_timestamp_seconds", (), state.verified_at.timestamp()
+    yield from _of_publication(state)
     yield "tuppence_recommender_evaluations_total", (), state.evaluations
     yield "tuppence_recommender_evaluation_failures_total", (), state.failures
     yield "tuppence_recommender_config_last_reload_successful", (), float(state.reload_successful)
@@ -80,6 +81,13 @@ def _samples(state: State, *, now: datetime) -> Iterator[Sample]:
         at = state.reloaded_at.timestamp()
         yield "tuppence_recommender_config_last_reload_success_timestamp_seconds", (), at
     yield "tuppence_build_info", (version("tuppence"), platform.python_version()), 1.0
+
+
+def _of_publication(state: State) -> Iterator[Sample]:
+    if state.published_at is not None:
+        yield "tuppence_recommender_publication_success", (), float(state.publication_succeeded)
+        yield "tuppence_recommender_publication_timestamp_seconds", (), state.published_at.timestamp()
+        yield "tuppence_recommender_objects_written_total", (), state.objects_written
 
 
 def _of_plan(plan: Plan) -> Iterator[Sample]:

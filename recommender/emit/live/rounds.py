@@ -77,6 +77,7 @@ class Outcome:
         not_on_hub: clusters without a namespace on the hub; nothing can be placed there.
         refused: by namespace, why.
         held: why nothing was written, or was put back; empty: all was.
+        is_unfinished: the hub went away in the middle; another round soon finishes it.
     """
 
     name: str
@@ -86,6 +87,7 @@ class Outcome:
     not_on_hub: tuple[str, ...] = ()
     refused: Mapping[str, str] = field(default_factory=dict)
     held: str = ""
+    is_unfinished: bool = False
 
     @property
     def is_whole(self) -> bool:
@@ -176,7 +178,7 @@ def _written(hub: Writer, planned: Round, outcome: Outcome, terms: Terms) -> Out
             return replace(outcome, written=left, refused=refused, held=_put_back_words(left))
         except HubError as error:
             held = f"cut off after {len(done)} of {len(planned.writes)} objects ({error}); the next round goes on"
-            return replace(outcome, written=len(done), held=held)
+            return replace(outcome, written=len(done), held=held, is_unfinished=True)
         done.append(one)
     return replace(outcome, written=len(done))
 
