@@ -19,7 +19,7 @@ from recommender.emit.contract import Document, Manifest, Subject
 from recommender.emit.names import file_name, label_key, label_value
 from recommender.emit.ocm_placement import ALLOWED, REFUSED, Placed, claim_name
 from recommender.emit.order import expiry
-from recommender.emit.provenance import instant, labels, metadata
+from recommender.emit.provenance import instant, metadata
 from recommender.emit.score import Scores
 from recommender.settings import ClusterSettings
 
@@ -90,7 +90,6 @@ def label_document(
     for one in classes:
         allowed = cluster.name in one.values
         found[f"{subject.settings.label_prefix}/{one.label}"] = ALLOWED if allowed else REFUSED
-    found |= labels(subject.settings)
     here = [one for one in classes if cluster.name in one.values]
     named = ", ".join(one.title for one in here) or "no class"
     return Document(

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from recommender.emit import kubernetes
+from recommender.emit import dsf, kubernetes, ocm
 from recommender.emit.contract import System
 
-SYSTEMS: Final[tuple[System, ...]] = (System("kubernetes", "Kubernetes", kubernetes.emit),)
+SYSTEMS: Final[tuple[System, ...]] = (
+    System("ocm", "Open Cluster Management", ocm.emit),
+    System("dsf", "Dynamic Scoring Framework", dsf.emit),
+    System("kubernetes", "Kubernetes", kubernetes.emit),
+)
