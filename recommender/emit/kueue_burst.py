@@ -16,11 +16,11 @@ from recommender.advise.capacity_record import CapacityMove, CapacityPlace, Capa
 from recommender.advise.record import Kind
 from recommender.emit.contract import Document, Emitted, Form, Manifest, NotExpressed, Subject
 from recommender.emit.kueue_flavors import flavor_name, stated_flavor
-from recommender.emit.kueue_needs import NOTHING, Needs, lawful_namespaces
 from recommender.emit.kueue_patch import Patched, flavors_of, stopped, widened
 from recommender.emit.kueue_queue import queue_object
 from recommender.emit.names import dns_subdomain, file_name
 from recommender.emit.order import allowed_costs, live_capacity
+from recommender.emit.planned import NOTHING, Needs, lawful_namespaces
 from recommender.emit.provenance import metadata
 from recommender.emit.subject import key_of
 from recommender.emit_settings import KueueQueue

@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 from recommender.emit.contract import Manifest
-from recommender.emit.kueue_needs import NOTHING, Needs
+from recommender.emit.planned import NOTHING, Needs
 from recommender.emit.quantities import cpu, memory, quantity, whole
 
 

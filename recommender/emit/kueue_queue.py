@@ -17,10 +17,10 @@ import polars as pl
 from recommender.advise.record import Recommendation
 from recommender.emit.contract import Document, Emitted, NotExpressed, Subject
 from recommender.emit.kueue_flavors import flavor_name, stated_flavor
-from recommender.emit.kueue_needs import NOTHING, Needs, Planned, lawful_namespaces, planned, quota_of
 from recommender.emit.kueue_patch import patched
 from recommender.emit.names import dns_label, dns_subdomain, file_name
 from recommender.emit.order import allowed_costs, expiry, live
+from recommender.emit.planned import NOTHING, Needs, Planned, lawful_namespaces, planned, quota_of
 from recommender.emit.provenance import metadata
 from recommender.emit.quantities import cpu, memory, whole
 from recommender.emit.subject import key_of
