@@ -52,7 +52,7 @@ TEMPLATES: Final[Mapping[str, Template]] = {
 def emit(subject: Subject) -> Emitted:
     """This will return the patches of workloads that stay in their cluster."""
     fleet = {cluster.name: cluster for cluster in subject.clusters}
-    allowed = allowed_clusters(subject.costs)
+    allowed = allowed_clusters(subject)
     needs = {
         (row["cluster"], row["namespace"], row["workload_kind"], row["workload"]): row
         for row in subject.workloads.iter_rows(named=True)

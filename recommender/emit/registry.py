@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from typing import Final
 
-from recommender.emit import dsf, kubernetes, ocm
+from recommender.emit import argocd, clusterprofile, dsf, kai, kubernetes, mesh, ocm, scheduler_fallback
 from recommender.emit.contract import System
 
 SYSTEMS: Final[tuple[System, ...]] = (
     System("ocm", "Open Cluster Management", ocm.emit),
     System("dsf", "Dynamic Scoring Framework", dsf.emit),
+    System("argocd", "Argo CD", argocd.emit),
     System("kubernetes", "Kubernetes", kubernetes.emit),
+    System("scheduler-fallback", "Kubernetes, back to the default scheduler", scheduler_fallback.emit),
+    System("mesh", "Cluster meshes", mesh.emit),
+    System("kai", "KAI Scheduler", kai.emit),
+    System("clusterprofile", "ClusterProfile", clusterprofile.emit),
 )

@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-import dataframely as dy
-
 from recommender.advise.capacity_record import CapacityRecommendation
 from recommender.advise.plan import Plan
 from recommender.advise.record import Recommendation, State, Target, WorkloadName
 from recommender.emit.contract import Subject
-from recommender.frames import WORKLOAD_KEY, ClusterCost
+from recommender.frames import WORKLOAD_KEY
 from recommender.observe.fleet import pools
 
 WAITING: Final = frozenset({State.OPEN, State.ACCEPTED})
@@ -41,11 +39,16 @@ def all_advice(plan: Plan) -> tuple[Recommendation | CapacityRecommendation, ...
     return (*plan.recommendations, *plan.capacity)
 
 
-def allowed_clusters(costs: dy.DataFrame[ClusterCost]) -> Mapping[Key, frozenset[str]]:
-    """This will return the clusters that each workload may run in, whether or not they have room today."""
+def allowed_clusters(subject: Subject) -> Mapping[Key, frozenset[str]]:
+    """This will return the clusters that each workload may run in, whether or not they have room today.
+
+    A cluster whose jurisdiction is not known is none of them, for any class.
+    """
+    known = {cluster for cluster, jurisdiction in jurisdictions(subject).items() if jurisdiction}
     found: dict[Key, set[str]] = {}
-    for *key, cluster in costs.filter("allowed").select(*WORKLOAD_KEY, "to_cluster").iter_rows():
-        found.setdefault((key[0], key[1], key[2], key[3]), set()).add(cluster)
+    for *key, cluster in subject.costs.filter("allowed").select(*WORKLOAD_KEY, "to_cluster").iter_rows():
+        if cluster in known:
+            found.setdefault((key[0], key[1], key[2], key[3]), set()).add(cluster)
     return {key: frozenset(clusters) for key, clusters in found.items()}
 
 

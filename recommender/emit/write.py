@@ -158,7 +158,7 @@ def _paragraphs(lines: Sequence[str]) -> Iterator[str]:
 def _header(subject: Subject, path: str, document: Document) -> Iterator[str]:
     yield document.says
     wanted = set(document.recommendations)
-    advice = [one for one in all_advice(subject.plan) if one.id in wanted]
+    advice = sorted((one for one in all_advice(subject.plan) if one.id in wanted), key=lambda one: one.id)
     for one in advice:
         yield f"Advice {one.id}, etag {one.etag}: {one.title}."
     if document.patches:
