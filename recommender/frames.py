@@ -79,6 +79,7 @@ class Workload(dy.Schema):
     is_system = dy.Bool(description="node overhead: DaemonSets, kube-system, system-critical; never advised")
     owner = dy.String(description="empty: nobody said")
     residency_class = dy.String(description="a class of the policy; empty: none matched")
+    latency_class = dy.String(nullable=True, description="a latency class of the policy; null: nobody said")
     criticality = dy.String(description="low, medium or high")
     interruption_tolerance = dy.String(description="none or spot")
     checkpoint_minutes = dy.Float64(min=0)

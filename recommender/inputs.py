@@ -9,6 +9,8 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from pathlib import Path
 
+import structlog
+
 from exporters.core.config_file import read_document, validate
 from exporters.core.errors import PricesUnavailableError, SettingsError
 from exporters.store.read import Prices, combine, last_snapshots
@@ -19,11 +21,14 @@ from recommender.ledger.memory import Memory
 from recommender.observe import usage_file, usage_prometheus
 from recommender.observe.coverage import Window
 from recommender.observe.fleet import pools, quotas, region_quotas
+from recommender.observe.idle_rules import idle_rules
 from recommender.observe.latency import latencies
 from recommender.observe.quotas_prometheus import namespace_quotas_at
 from recommender.observe.usage import Usage
 from recommender.observe.workloads import observe
 from recommender.settings import Policy, RecommenderSettings
+
+_log = structlog.get_logger(__name__)
 
 USAGE_CHOICES = "Set usage.file.path or usage.prometheus.url."
 
@@ -59,6 +64,8 @@ def appraisal(
     prices = prices_at(settings, at=at)
     usage, period = usage_at(settings, at=at, window=window)
     seen = observe(usage, policy, clusters=settings.clusters, window=period)
+    for one in idle_rules(policy, seen.workloads):
+        _log.warning("rule_without_effect", why=one)
     return evaluate(
         prices=prices,
         workloads=seen.workloads,

@@ -17,6 +17,10 @@ NOT_ENOUGH_DATA: dict[str, tuple[str, str]] = {
         "the policy has no class {residency_class!r}",
         "Add the class to the policy, or correct the label or rule that names it.",
     ),
+    "unknown-latency-class": (
+        "the policy has no latency class {latency_class!r}",
+        "Add it to latency_classes in the policy, or correct the label or rule that names it.",
+    ),
     "no-requests": (
         "it requests no vCPU, memory or GPU, so its share of a node is not known",
         "Set requests on its containers.",

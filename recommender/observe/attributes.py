@@ -179,7 +179,7 @@ def _by_rule(keys: pl.DataFrame, policy: Policy) -> pl.DataFrame:
     if not policy.rules:
         first: pl.Expr = pl.lit(None, dtype=pl.Int64)
     else:
-        first = pl.coalesce(pl.when(_matches(rule.match)).then(number) for number, rule in enumerate(policy.rules))
+        first = pl.coalesce(pl.when(matches(rule.match)).then(number) for number, rule in enumerate(policy.rules))
     return keys.with_columns(first.cast(pl.Int64).alias("_rule")).join(
         pl.DataFrame(said, schema=schema), on="_rule", how="left"
     )
@@ -190,7 +190,8 @@ def _ruled(attributes: Attributes, name: str) -> object:
     return _text(value) if isinstance(value, tuple) else value
 
 
-def _matches(match: WorkloadMatch) -> pl.Expr:
+def matches(match: WorkloadMatch) -> pl.Expr:
+    """This will return whether a rule is for a workload, by the columns of WORKLOAD_KEY."""
     return pl.all_horizontal(
         pl.col(name).str.contains(_pattern(getattr(match, name))) if getattr(match, name) != "*" else pl.lit(value=True)
         for name in KEY

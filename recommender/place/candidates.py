@@ -56,6 +56,9 @@ def current_places(located: pl.DataFrame, offers: dy.DataFrame[Offer], policy: P
         .with_columns(_needed_gpu_model())
         .with_columns(reason=pl.coalesce("reason", _price_reason()))
         .join(_classes(policy), on="residency_class", how="left", maintain_order="left")
+        .join(_latency_classes(policy), on="latency_class", how="left", maintain_order="left")
+        .with_columns(*_latency(policy))
+        .drop("_ms_max", "_gbp_per_ms_hour")
         .with_columns(*_replica_needs(), from_nodes_limited=pl.col("pool_nodes_max").is_not_null())
     )
 
@@ -161,6 +164,23 @@ def _replica_needs() -> list[pl.Expr]:
 
     resources = ("vcpu", "memory_gib", "gpu")
     return [largest(name).alias(column) for name, column in zip(resources, _REPLICA, strict=True)]
+
+
+def _latency(policy: Policy) -> list[pl.Expr]:
+    """The limit that counts, whose it is, and the price of a millisecond: the latency class's, else the goal's."""
+    stricter = pl.col("_ms_max") < pl.col("latency_ms_max").fill_null(float("inf"))
+    of_goal = pl.when(pl.col("goal") == "latency").then(policy.weights.latency_gbp_per_ms_hour)
+    return [
+        pl.when(stricter).then("_ms_max").otherwise("latency_ms_max").alias("latency_ms_max"),
+        pl.when(stricter).then("latency_class").otherwise("residency_class").alias("latency_limit_of"),
+        pl.coalesce("_gbp_per_ms_hour", of_goal).alias("latency_gbp_per_ms_hour"),
+    ]
+
+
+def _latency_classes(policy: Policy) -> pl.DataFrame:
+    rows = [(name, one.latency_ms_max, one.gbp_per_ms_hour) for name, one in sorted(policy.latency_classes.items())]
+    schema = {"latency_class": pl.String, "_ms_max": pl.Float64, "_gbp_per_ms_hour": pl.Float64}
+    return pl.DataFrame(rows, schema=schema, orient="row")
 
 
 def _classes(policy: Policy) -> pl.DataFrame:

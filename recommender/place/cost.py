@@ -44,7 +44,7 @@ def priced(
         GPUs.
     """
     return (
-        with_latency(with_egress(pairs, egress), no_distances() if distances is None else distances, policy)
+        with_latency(with_egress(pairs, egress), no_distances() if distances is None else distances)
         .with_columns(full_compute_gbp_per_hour=_parts_by_prices())
         .with_columns(compute_gbp_per_hour=_cash())
         .with_columns(interruption_terms(policy, compute="compute_gbp_per_hour"))

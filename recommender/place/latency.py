@@ -10,7 +10,6 @@ from __future__ import annotations
 import polars as pl
 
 from recommender.place.egress import INTERNET
-from recommender.settings import Policy
 
 _SITE = ("provider", "region")
 
@@ -19,15 +18,16 @@ def distances(current: pl.DataFrame, flows: pl.DataFrame, regions: pl.DataFrame,
     """This will measure each region for the workloads whose class asks for it.
 
     Args:
-        current: w, from_provider, from_region, goal, latency_ms_max.
+        current: w, from_provider, from_region, latency_gbp_per_ms_hour (null: distance costs nothing), latency_ms_max.
         flows: w, to, of all workloads.
         regions: provider, region: where any workload may be.
         table: Latency.
 
     Returns:
-        w, provider, region, latency_ms (null: not known), latency_to: the farthest end, or the first not known.
+        w, provider, region, latency_ms (null: not known), latency_to: the farthest end, or the first not known, and
+        latency_gbp_per_hour: what it pays for the distance; 0: nothing, or it is not known.
     """
-    asked = (pl.col("goal") == "latency").fill_null(value=False) | pl.col("latency_ms_max").is_not_null()
+    asked = pl.col("latency_gbp_per_ms_hour").is_not_null() | pl.col("latency_ms_max").is_not_null()
     bound = current.filter(asked & pl.col("from_provider").is_not_null())
     home = pl.concat_str("from_provider", "from_region", separator="/")
     own_ends = flows.filter(pl.col("to") != INTERNET).select("w", "to").unique()
@@ -51,26 +51,27 @@ def distances(current: pl.DataFrame, flows: pl.DataFrame, regions: pl.DataFrame,
         .sort("w", *_SITE, pl.col("ms").fill_null(float("inf")), "to", descending=[False, False, False, True, False])
         .group_by("w", *_SITE, maintain_order=True)
         .agg(latency_ms=pl.col("ms").first(), latency_to=pl.col("to").first())
+        .join(bound.select("w", "latency_gbp_per_ms_hour"), on="w", how="left", maintain_order="left")
+        .with_columns(latency_gbp_per_hour=(pl.col("latency_ms") * pl.col("latency_gbp_per_ms_hour")).fill_null(0.0))
+        .drop("latency_gbp_per_ms_hour")
     )
 
 
-def with_latency(pairs: pl.DataFrame, distances: pl.DataFrame, policy: Policy) -> pl.DataFrame:
-    """This will add `latency_ms`, `latency_to` and `latency_gbp_per_hour`: zero where the goal is another.
+def with_latency(pairs: pl.DataFrame, distances: pl.DataFrame) -> pl.DataFrame:
+    """This will add `latency_ms`, `latency_to` and `latency_gbp_per_hour`: zero where distance costs nothing.
 
     Args:
-        pairs: with w, to_provider, to_region, goal.
+        pairs: with w, to_provider, to_region.
         distances: from `distances`.
-        policy: the price of a millisecond.
     """
     renamed = distances.rename({"provider": "to_provider", "region": "to_region"})
-    paid = (pl.col("goal") == "latency").fill_null(value=False)
-    penalty = pl.col("latency_ms").fill_null(0.0) * policy.weights.latency_gbp_per_ms_hour
     return pairs.join(renamed, on=["w", "to_provider", "to_region"], how="left", maintain_order="left").with_columns(
-        latency_gbp_per_hour=pl.when(paid).then(penalty).otherwise(0.0)
+        pl.col("latency_gbp_per_hour").fill_null(0.0)
     )
 
 
 def no_distances() -> pl.DataFrame:
     """This will return a frame of `distances` without a row."""
     text = dict.fromkeys(_SITE, pl.String)
-    return pl.DataFrame(schema={"w": pl.UInt32, **text, "latency_ms": pl.Float64, "latency_to": pl.String})
+    ends = {"latency_ms": pl.Float64, "latency_to": pl.String, "latency_gbp_per_hour": pl.Float64}
+    return pl.DataFrame(schema={"w": pl.UInt32, **text, **ends})

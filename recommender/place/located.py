@@ -108,6 +108,7 @@ def _unless_empty(given: str, otherwise: str) -> pl.Expr:
 def _reason(policy: Policy, min_coverage_ratio: float) -> pl.Expr:
     requests = ("vcpu_request_mean", "memory_gib_request_mean", "gpu_request_mean")
     known_class = pl.col("residency_class").is_in(["", *sorted(policy.classes)])
+    known_latency = pl.col("latency_class").fill_null("").is_in(["", *sorted(policy.latency_classes)])
     conflict = (pl.col("pool_capacity_type") != pl.col("capacity_type")).fill_null(value=False)
     return (
         pl.when(pl.col("provider").is_null())
@@ -116,6 +117,8 @@ def _reason(policy: Policy, min_coverage_ratio: float) -> pl.Expr:
         .then(pl.lit("coverage"))
         .when(~known_class)
         .then(pl.lit("unknown-residency-class"))
+        .when(~known_latency)
+        .then(pl.lit("unknown-latency-class"))
         .when(pl.sum_horizontal(requests) == 0)
         .then(pl.lit("no-requests"))
         .when(pl.col("pool") == "")

@@ -8,7 +8,6 @@ import pytest
 
 from recommender.advise.plan import Plan
 from tests.recommender.world import (
-    BELGIUM,
     GENERAL,
     METAL,
     SPOT,
@@ -74,12 +73,6 @@ def test_a_workload_without_requests_is_not_advised(nothing: dict[str, Any]) -> 
     made = plan(workload(**nothing))
     assert made.recommendations == ()
     assert [one.reason for one in made.not_enough_data if one.workload == "web"] == ["no-requests"]
-
-
-def test_of_two_rules_that_contradict_the_first_holds_and_one_that_matches_nothing_changes_nothing() -> None:
-    usual = plan(workload(), pools=pools(GENERAL, BELGIUM))
-    idle = policy(rules=[{"match": {"namespace": "nobody"}, "set": {"residency_class": "anywhere"}}])
-    assert plan(workload(), pools=pools(GENERAL, BELGIUM), policy=idle).placements == usual.placements
 
 
 def test_a_class_that_allows_no_jurisdiction_of_the_fleet_leaves_a_breach_and_a_valid_bound() -> None:

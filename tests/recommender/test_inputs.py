@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from exporters.core.config_file import read_document, validate
 from exporters.core.errors import PricesUnavailableError, SettingsError, TransientSourceError
@@ -100,3 +101,21 @@ def test_a_policy_may_stand_in_the_settings(settings: RecommenderSettings) -> No
     assert policy_of(changed(settings, policy={"classes": {"uk": {"residency": ["GB"]}}})).classes["uk"].residency == (
         "GB",
     )
+
+
+def test_rules_that_contradict_or_match_nothing_are_named_and_the_first_that_matches_holds(
+    settings: RecommenderSettings,
+) -> None:
+    rules = [
+        {"match": {"namespace": "nobdoy"}, "set": {"owner": "gone"}},
+        {"match": {}, "set": {"owner": "all", "residency_class": "here"}},
+        {"match": {}, "set": {"owner": "none"}},
+    ]
+    policy = {"classes": {"here": {"residency": ["GB"]}}, "rules": rules}
+    with capture_logs() as logs:
+        made = evaluation(changed(settings, policy=policy), at=NOON)
+    assert not {"gone", "none"} & {one.owner for one in made.placements}
+    assert [one["why"] for one in logs if one["event"] == "rule_without_effect"] == [
+        "rules[0] matches no workload",
+        "rules[2] decides nothing: rules[1] stands before it for every workload it matches",
+    ]

@@ -22,7 +22,7 @@ RULE = Rule(
             "nobody measured how far {} is from {}, class {} allows {} ms",
             "to_region",
             pl.col("latency_to").fill_null("there"),
-            "residency_class",
+            "latency_limit_of",
             _MOST,
         )
     )
@@ -32,7 +32,7 @@ RULE = Rule(
             "to_region",
             pl.col("latency_ms"),
             pl.col("latency_to").fill_null("there"),
-            "residency_class",
+            "latency_limit_of",
             _MOST,
         )
     ),

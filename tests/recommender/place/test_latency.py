@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import dataframely as dy
 import polars as pl
 import pytest
+from pydantic import ValidationError
 
 from recommender.advise.plan import Plan
 from recommender.frames import Latency
@@ -83,6 +86,40 @@ def test_without_a_figure_no_penalty_is_made_up_and_the_explanation_says_so() ->
     [advice] = plan(workload(residency_class="quick"), pools=pools(GENERAL, METAL), policy=quick).recommendations
     assert advice.recommended.latency_gbp_per_hour == 0
     assert "Nobody measured how far onprem/london is: no penalty for distance is counted there." in advice.explanation
+
+
+def classed(latency_class: str, **classes: Any) -> Plan:
+    """Web of the latency class, that may go to Belgium, 7.5 ms away; its residency class allows 20 ms."""
+    near = {"near": {"residency": ["GB", "EEA"], "latency_ms_max": 20.0}}
+    return plan(
+        workload(residency_class="near", latency_class=latency_class),
+        pools=pools(GENERAL, BELGIUM),
+        policy=policy(classes=near, latency_classes=classes),
+        latency=table(LONDON_TO_BELGIUM),
+    )
+
+
+def test_a_latency_class_limits_distance_where_it_is_the_stricter_and_is_named() -> None:
+    made = classed("interactive", interactive={"latency_ms_max": 5.0})
+    assert made.recommendations == ()
+    [refusal] = [one for one in made.refused if one.rule == "latency"]
+    assert refusal.why == "europe-west1 is 7.5 ms from aws/eu-west-2, class interactive allows 5.0 ms"
+    assert len(classed("loose", loose={"latency_ms_max": 50.0}).recommendations) == 1
+
+
+def test_a_latency_class_prices_distance_whatever_the_goal() -> None:
+    [advice] = classed("interactive", interactive={"gbp_per_ms_hour": 0.002}).recommendations
+    assert advice.recommended.latency_gbp_per_hour == pytest.approx(7.5 * 0.002)
+    assert classed("dear", dear={"gbp_per_ms_hour": 0.01}).recommendations == ()
+
+
+def test_a_latency_class_that_the_policy_does_not_have_keeps_the_workload_from_being_advised() -> None:
+    made = classed("interactve", interactive={"latency_ms_max": 5.0})
+    assert made.recommendations == ()
+    [gap] = [one for one in made.not_enough_data if one.workload == "web"]
+    assert (gap.reason, gap.why) == ("unknown-latency-class", "the policy has no latency class 'interactve'")
+    with pytest.raises(ValidationError, match="not one of the latency_classes"):
+        policy(rules=[{"match": {}, "set": {"latency_class": "nobody"}}])
 
 
 def test_a_goal_of_reliability_weighs_interruptions_more() -> None:

@@ -45,6 +45,7 @@ def pair(**changes: Any) -> pl.DataFrame:
         "to_provider": "azure",
         "namespace": "shop",
         "latency_to": "aws/eu-west-2",
+        "latency_limit_of": "uk",
         "to_jurisdiction": "GB",
         "to_capacity_type": "on-demand",
         "to_instance_type": "D4s_v5",
