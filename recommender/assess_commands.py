@@ -21,7 +21,7 @@ from recommender.feedback import feedback as read_back
 from recommender.feedback import read_objects
 from recommender.ledger.links import linked_rows
 from recommender.report import words
-from recommender.report.assessment import FORMATS, write_assessment
+from recommender.report.assessment import FORMATS, check_formats, write_assessment
 from recommender.report.assessment_view import AssessmentPage, Table, page_of
 
 app = typer.Typer(no_args_is_help=True)
@@ -48,6 +48,7 @@ def assess(
 ) -> None:
     """Say what the clusters cost and how they perform, what suits a pilot, and what the next mode waits for."""
     with errors_explained():
+        check_formats(form or ())
         found = assessed(load_settings(config), at=at or SystemClock().now())
         if out is not None:
             for path in write_assessment(found, out, names=form or FORMATS):

@@ -36,13 +36,22 @@ def write_assessment(
         SettingsError: there is no such format.
         StoreError: the folder cannot be written.
     """
+    check_formats(names)
+    page = page_of(found, report=report)
+    texts = {"html": lambda: as_html(page), "md": lambda: as_markdown(page), "json": found.to_json}
+    return [write_file(folder / f"{STEM}.{name}", texts[name]()) for name in dict.fromkeys(names)]
+
+
+def check_formats(names: Sequence[str]) -> None:
+    """This will look at the names of formats before anything is read.
+
+    Raises:
+        SettingsError: there is no such format.
+    """
     if wrong := [name for name in names if name not in FORMATS]:
         raise SettingsError(
             f"there is no format {wrong[0]!r}", where="--format", next_step=f"Name some of: {', '.join(FORMATS)}."
         )
-    page = page_of(found, report=report)
-    texts = {"html": lambda: as_html(page), "md": lambda: as_markdown(page), "json": found.to_json}
-    return [write_file(folder / f"{STEM}.{name}", texts[name]()) for name in dict.fromkeys(names)]
 
 
 def as_markdown(page: AssessmentPage) -> str:
