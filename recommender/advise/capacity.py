@@ -1,13 +1,14 @@
 """The burst stage's answer becomes advice: to burst, to come home, to buy; and what could not be judged, with reasons.
 
-What somebody decided is kept: dismissed advice does not come back while the dismissal holds, and a snooze keeps away
-all advice of the same kind on the same class.
+Usage that was seen before a burst was carried out asks for no other one. What somebody decided is kept: dismissed
+advice does not come back while the dismissal holds, and a snooze keeps away all advice of the same kind on the class.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 
 import polars as pl
 
@@ -46,9 +47,22 @@ def capacity_advice(question: CapacityQuestion, held: Held = NOTHING_HELD) -> tu
         question: the evaluation.
         held: decisions of people.
     """
-    found = [*burst_advice(question, held.destinations), *return_advice(question), *worth_advice(question)]
+    seen_before = _seen_before_their_burst(question)
+    bursts = (one for one in burst_advice(question, held.destinations) if one.target.cluster not in seen_before)
+    found = [*bursts, *return_advice(question), *worth_advice(question)]
     kept = [one for one in found if one.id not in held.dismissed and one.group not in held.snoozed]
     return tuple(sorted(kept, key=lambda one: (CAPACITY_KINDS.index(one.kind), one.group, one.id)))
+
+
+def _seen_before_their_burst(question: CapacityQuestion) -> set[str]:
+    """Clusters whose last sample began before their last burst was carried out: what it relieves would burst twice."""
+    found = set()
+    for burst in question.running:
+        cluster = burst.advice.target.cluster
+        last = question.demand.filter(cluster=cluster)["timestamp"].max()
+        if not isinstance(last, datetime) or last < burst.started_at:
+            found.add(cluster)
+    return found
 
 
 def capacity_gaps(question: CapacityQuestion) -> tuple[NotEnoughData, ...]:

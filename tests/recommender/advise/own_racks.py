@@ -22,6 +22,7 @@ def asked(
     running: tuple[RunningBurst, ...] = (),
     settings: BurstSettings | None = None,
     at: datetime = NOON,
+    seen_at: datetime = NOON,
     **changes: Any,
 ) -> CapacityQuestion:
     """This will judge the own racks.
@@ -32,10 +33,11 @@ def asked(
         running: bursts that run.
         settings: of bursts.
         at: the evaluation time.
+        seen_at: until when usage was seen.
         changes: inputs of legal_places.
     """
     chosen = settings or BurstSettings()
-    seen = observation(rows, used, active_bursts(running))
+    seen = observation(rows, used, active_bursts(running), seen_at=seen_at)
     found = places(rows, **changes)
     return CapacityQuestion(
         bursts=burst(seen, found, policy=changes.get("policy", policy()), settings=chosen, at=at),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import polars as pl
@@ -51,11 +51,16 @@ def full_usage(extra: int, *, for_hours: int, hours: int = HOURS) -> tuple[Rows,
     return rows, used
 
 
-def observation(rows: Rows, used: Rows, active: pl.DataFrame | None = None) -> Observation:
-    """This will return what is known of use, with forecasts of it at noon."""
+def later(used: Rows, hours: float) -> Rows:
+    """This will return the same usage so many hours later."""
+    return [row | {"timestamp": row["timestamp"] + timedelta(hours=hours)} for row in used]
+
+
+def observation(rows: Rows, used: Rows, active: pl.DataFrame | None = None, *, seen_at: datetime = NOON) -> Observation:
+    """This will return what is known of use, with forecasts of it at a moment."""
     usage = UsageSample.validate(pl.DataFrame(used, schema=UsageSample.create_empty().schema))
     observed = ClusterSample.validate(usage.select("cluster", "timestamp", coverage_ratio=1.0).unique())
     known = workloads(*rows)
     wanted = demand(usage, observed, known)
     running = ActiveBurst.create_empty() if active is None else ActiveBurst.validate(active)
-    return Observation(usage, observed, known, wanted, forecast(wanted, SETTINGS, at=NOON), running)
+    return Observation(usage, observed, known, wanted, forecast(wanted, SETTINGS, at=seen_at), running)

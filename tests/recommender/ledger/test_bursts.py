@@ -26,7 +26,7 @@ from recommender.report.view_model import report_of
 from recommender.settings import LedgerSettings
 from tests.builders import NOON
 from tests.recommender.advise.own_racks import asked
-from tests.recommender.burst.history import HOURS, Rows, full_usage, samples
+from tests.recommender.burst.history import HOURS, Rows, full_usage, later, samples
 from tests.recommender.burst.home import pods
 from tests.recommender.ledger.remembering import kinds, standing_of
 from tests.recommender.world import GENERAL, METAL, plan, pools, workload
@@ -207,11 +207,17 @@ def test_a_burst_said_by_mistake_never_ran(ledger: Ledger, carried_out: Capacity
 def test_a_burst_to_the_same_place_can_be_advised_and_carried_out_again(
     ledger: Ledger, carried_out: CapacityRecommendation
 ) -> None:
-    again = only(advised(ledger, FULL, at=NOON + HOUR))
-    assert (again.id, again.state, again.proposed_at) == (carried_out.id, State.OPEN, NOON + HOUR)
-    said(ledger, again, EventKind.IMPLEMENTED, at=NOON + HOUR)
-    starts = [one.started_at for one in remembered(ledger, at=NOON + HOUR).running]
-    assert starts == [NOON + timedelta(minutes=5), NOON + HOUR]
+    rows, used = FULL
+    again = only(advised(ledger, (rows, later(used, 3)), at=NOON + 3 * HOUR, seen_at=NOON + 3 * HOUR))
+    assert (again.id, again.state, again.proposed_at) == (carried_out.id, State.OPEN, NOON + 3 * HOUR)
+    said(ledger, again, EventKind.IMPLEMENTED, at=NOON + 3 * HOUR)
+    starts = [one.started_at for one in remembered(ledger, at=NOON + 3 * HOUR).running]
+    assert starts == [NOON + timedelta(minutes=5), NOON + 3 * HOUR]
+
+
+@pytest.mark.usefixtures("carried_out")
+def test_usage_from_before_a_burst_asks_for_no_second_one(ledger: Ledger) -> None:
+    assert advised(ledger, FULL, at=NOON + HOUR).capacity == ()
 
 
 def test_a_dismissed_burst_does_not_come_back_until_its_time(ledger: Ledger) -> None:
