@@ -189,5 +189,5 @@ def _of_scale(now: float | None, proposed: float | None) -> Finding:
     told = "no scale fits a saving ratio of 0 or 1" if now is None or proposed is None else f"K is {now:.1f}"
     if now is not None and proposed is not None and proposed != now:
         told = f"K goes from {now:.1f} to {proposed:.1f} with steady.min_saving_ratio"
-    beyond = "the ledger holds no decision of a scheduler that could say more"
+    beyond = "it follows from the threshold, because what schedulers make of scores is not measured"
     return Finding("scale of scores", 0, LEAST_ITEMS, f"{told}; {beyond}")
