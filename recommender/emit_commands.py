@@ -18,6 +18,7 @@ from recommender.cli import AtOption, load_settings
 from recommender.emit.index import Index
 from recommender.emit.write import check_replaceable
 from recommender.emitted import emit_to, hand_over, systems_named
+from recommender.ocm_dry_run import dry_runs
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -48,6 +49,10 @@ def emit(
         index = emit_to(out, given, systems)
     for part in index.systems:
         typer.echo(f"{part.name}: {len(part.documents)} written, {len(part.not_expressed)} not expressed")
+    with errors_explained():
+        if given.subject.settings.ocm.debug_url is not None and any(one.name == "ocm" for one in systems):
+            for checked in dry_runs(given.subject):
+                typer.echo(checked.sentence())
     if index.superseded:
         typer.echo(f"{len(index.superseded)} superseded: do not apply what was written for them before.")
     typer.echo(out / "index.md")

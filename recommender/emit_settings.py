@@ -321,7 +321,7 @@ class ScoreSettings(Section):
     """Scores of clusters."""
 
     usage_max_age_hours: float = Field(
-        default=3, gt=0, le=168, description="How long after its end usage may stand behind a score."
+        default=3, gt=0, le=336, description="How long after its end usage may stand behind a score."
     )
 
 

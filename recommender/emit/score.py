@@ -35,7 +35,8 @@ PRICED, FORBIDDEN, UNPRICED, NO_CAPACITY = "priced", "forbidden", "unpriced", "n
 
 GROUP: Final = ("residency_class", "resource_class", "capacity_type")
 _CLASS: Final = ("residency_class", "resource_class")
-_WANT_OF_DATA: Final = (price_known.RULE.id, cluster_observed.RULE.id)
+_NOT_LAW: Final = [*ROOM_RULES, price_known.RULE.id, cluster_observed.RULE.id]
+"""Rules that say that something is full or not known, not that it is forbidden."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +142,7 @@ def _attributes(workloads: pl.DataFrame) -> pl.DataFrame:
 
 def _by_capacity_type(costs: pl.DataFrame, attributes: pl.DataFrame) -> pl.DataFrame:
     """One row a workload, cluster and capacity type, `any` among them, with `state` and the price if there is one."""
-    law = pl.col("rules").list.set_difference([*ROOM_RULES, *_WANT_OF_DATA]).list.len() > 0
+    law = pl.col("rules").list.set_difference(_NOT_LAW).list.len() > 0
     seen = ~pl.col("rules").list.contains(cluster_observed.RULE.id)
     each = costs.join(attributes, on=WORKLOAD_KEY, how="inner").select(
         *_CLASS,
@@ -183,7 +184,13 @@ def _judged(rows: pl.DataFrame, basis: pl.DataFrame, clusters: Sequence[str]) ->
             priced=(pl.col("state") == PRICED).sum(),
             forbidden=forbidden.sum(),
             gbp_per_hour=pl.col("gbp_per_hour").filter(pl.col("state") == PRICED).sort().sum(),
-            rules=pl.col("rules").filter(forbidden).explode().unique().sort().str.join(", "),
+            rules=pl.col("rules")
+            .filter(forbidden)
+            .list.set_difference(_NOT_LAW)
+            .explode()
+            .unique()
+            .sort()
+            .str.join(", "),
         )
         .rename({"cluster_there": "cluster"})
     )

@@ -115,6 +115,8 @@ class Prediction:
         lead = f"{self.challenger} leads {self.incumbent} by {self.lead_points} points ({about} {saving:.0%})"
         if self.lead_points <= 0:
             lead = f"{self.challenger} does not lead {self.incumbent} ({self.lead_points} points)"
+        elif self.lead_points > MOST - LEAST:
+            lead = f"{self.incumbent} may not be chosen any more"
         asked = f"Steady asks for more than {scale.margin_points:g} (a saving of {scale.min_saving_ratio:.0%})"
         if self.will_move and self.lead_points > MOST - LEAST:
             return f"will move: {self.incumbent} may not be chosen any more"

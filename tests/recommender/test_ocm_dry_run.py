@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
+from typer.testing import CliRunner, Result
 
 from exporters.core.errors import SettingsError, SourceError, TerminalSourceError, TransientSourceError
 from recommender.emit.contract import Subject
@@ -15,6 +17,7 @@ from recommender.emit_settings import EmitSettings
 from recommender.ocm_dry_run import dry_runs
 from tests.fakes.ocm_debugger import TOKEN, Hub, debugger
 from tests.recommender.emit.subjects import example
+from tuppence import app
 
 
 def hub_of(given: Subject, **changes: Any) -> Hub:
@@ -79,6 +82,32 @@ def test_labels_that_were_not_written_leave_no_cluster(tmp_path: Path) -> None:
         found = dry_runs(asking(url, tmp_path))
     assert {one.answered for one in found} == {""}
     assert "would choose no cluster" in found[0].sentence()
+
+
+def test_the_command_says_what_the_controller_thinks_and_a_controller_that_is_away_does_not_pass_for_agreement(
+    company: Path, tmp_path: Path
+) -> None:
+    token = tmp_path / "token"
+    token.write_text(TOKEN)
+
+    def emitted(url: str) -> Result:
+        settings = yaml.safe_load(company.read_text(encoding="utf-8"))
+        ocm = {"debug_url": url, "debug_token_file": str(token)}
+        settings["emit"] = settings.get("emit", {}) | {"score": {"usage_max_age_hours": 24}, "ocm": ocm}
+        path = tmp_path / "tuppence.yaml"
+        path.write_text(yaml.safe_dump(settings), encoding="utf-8")
+        out = str(tmp_path / "out")
+        at = ["--at", "2026-11-30T12:00:00Z", "--no-ledger"]
+        return CliRunner().invoke(app, ["emit", "--config", str(path), "--system", "ocm", *at, "--out", out])
+
+    with debugger(Hub({}, {})) as url:
+        result = emitted(url)
+    assert result.exit_code == 0, result.stderr
+    assert "Placement nhs-imaging: onprem-lon-1 was foretold, the placement controller would choose no" in result.stdout
+    away = emitted(url)
+    assert away.exit_code == 1
+    assert "the placement controller did not answer" in " ".join(away.stderr.split())
+    assert (tmp_path / "out" / "index.md").is_file()
 
 
 def test_a_token_without_the_right_is_told_what_to_do(tmp_path: Path) -> None:
