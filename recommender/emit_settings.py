@@ -196,6 +196,9 @@ class VolcanoSettings(Section):
     )
     hyperjobs: tuple[VolcanoHyperJob, ...] = Field(default=(), description="HyperJobs that there are.")
     data_sources: tuple[VolcanoDataSource, ...] = ()
+    job_api_version: Literal["batch.volcano.sh/v1alpha1", "batch/v1"] = Field(
+        default="batch.volcano.sh/v1alpha1", description="Whose kind Job is that data is claimed for."
+    )
 
 
 class KubernetesSettings(Section):

@@ -43,10 +43,14 @@ def unnameable(key: Key, *clusters: str) -> str:
         return f"which API the kind {key[2]} is of is not known here, so no policy can select it"
     if dns_label(key[1]) != key[1] or dns_subdomain(key[3]) != key[3]:
         return "its name or namespace is none that Kubernetes takes, so no policy can select it"
-    for cluster in clusters:
-        if dns_label(cluster, limit=_CLUSTER_LETTERS) != cluster:
-            return f"{cluster!r} is no name that a Karmada Cluster can have ({_CLUSTER_LETTERS} letters, a DNS label)"
-    return ""
+    return next((why for one in clusters if (why := unnameable_cluster(one))), "")
+
+
+def unnameable_cluster(cluster: str) -> str:
+    """This will return why Karmada cannot name a cluster; empty: it can."""
+    if dns_label(cluster, limit=_CLUSTER_LETTERS) == cluster:
+        return ""
+    return f"{cluster!r} is no name that a Karmada Cluster can have ({_CLUSTER_LETTERS} letters, a DNS label)"
 
 
 def selector(key: Key) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Kubernetes quantities: requests written so that nothing is rounded down, and stated quotas read exactly.
+"""Kubernetes quantities: amounts written in whole steps, the way they must not miss, and stated quotas read exactly.
 
 Source: Kubernetes, "resource.Quantity": decimal suffixes n u m k M G T P E, binary Ki Mi Gi Ti Pi Ei, exponents.
 """
@@ -17,21 +17,21 @@ _DUST: Final = 1e-6
 """Sums of requests are binary floats; what is less than a millionth of a unit too much is not a further unit."""
 
 
-def cpu(vcpus: float) -> str:
-    """This will write vCPUs, rounded up to a thousandth."""
-    millis = math.ceil(vcpus * 1000 - _DUST)
+def cpu(vcpus: float, *, up: bool = True) -> str:
+    """This will write vCPUs, rounded up to a thousandth, or down."""
+    millis = _whole(vcpus * 1000, up=up)
     return str(millis // 1000) if millis % 1000 == 0 else f"{millis}m"
 
 
-def memory(gib: float) -> str:
-    """This will write GiB, rounded up to a mebibyte."""
-    mebibytes = math.ceil(gib * 1024 - _DUST)
+def memory(gib: float, *, up: bool = True) -> str:
+    """This will write GiB, rounded up to a mebibyte, or down."""
+    mebibytes = _whole(gib * 1024, up=up)
     return f"{mebibytes // 1024}Gi" if mebibytes % 1024 == 0 else f"{mebibytes}Mi"
 
 
-def whole(count: float) -> str:
-    """This will write GPUs: Kubernetes counts them whole, so a fraction takes one more."""
-    return str(math.ceil(count - _DUST))
+def whole(count: float, *, up: bool = True) -> str:
+    """This will write GPUs: Kubernetes counts them whole, so a fraction takes one more, or is left out."""
+    return str(_whole(count, up=up))
 
 
 def quantity(text: object) -> Decimal | None:
@@ -46,3 +46,7 @@ def quantity(text: object) -> Decimal | None:
     if suffix in _BINARY:
         return value * Decimal(2) ** _BINARY[suffix]
     return value.scaleb(_DECIMAL[suffix]) if suffix else value
+
+
+def _whole(amount: float, *, up: bool) -> int:
+    return math.ceil(amount - _DUST) if up else math.floor(amount + _DUST)

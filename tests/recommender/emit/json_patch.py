@@ -1,4 +1,7 @@
-"""A JSON Patch (RFC 6902) applied as an API server applies it: all operations or none. Only test, add and replace."""
+"""A JSON Patch (RFC 6902) applied as an API server applies it: all operations or none.
+
+A test of null holds where nothing is.
+"""
 
 from __future__ import annotations
 
@@ -25,10 +28,15 @@ def apply_patch(target: Mapping[str, Any], operations: Iterable[Mapping[str, Any
             for step in way:
                 parent = parent[int(step) if isinstance(parent, list) else step]
             place = int(last) if isinstance(parent, list) else last
-            if one["op"] != "add" and parent[place] != one.get("value") and one["op"] == "test":
+            absent = isinstance(parent, dict) and place not in parent
+            if one["op"] == "test" and (None if absent else parent[place]) != one["value"]:
+                raise PatchRefusedError(one["path"])
+            if one["op"] in ("replace", "remove") and absent:
                 raise PatchRefusedError(one["path"])
         except (KeyError, IndexError) as error:
             raise PatchRefusedError(one["path"]) from error
         if one["op"] in ("add", "replace"):
             parent[place] = deepcopy(one["value"])
+        if one["op"] == "remove":
+            del parent[place]
     return made
