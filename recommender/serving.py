@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 from datetime import datetime
 
+import dataframely as dy
 import structlog
 
 from exporters.core.clock import Clock, SystemClock
@@ -17,6 +18,7 @@ from exporters.core.web.serving import Address, serve
 from recommender.calibrating import Learnt, learnt
 from recommender.emit.score import Scores
 from recommender.jobs import Scheduler, next_run, scheduler_for
+from recommender.observe.pending_scheduler import PendingOnOtherScheduler
 from recommender.publishing import Publishing, running_in
 from recommender.recorded import Recorded, recorded
 from recommender.scored import all_scores
@@ -25,6 +27,7 @@ from recommender.serve.dsf import Scorer
 from recommender.serve.last_plan import LastPlan
 from recommender.settings import RecommenderSettings
 from recommender.verification import verify
+from recommender.watched import pending_at
 
 _log = structlog.get_logger(__name__)
 
@@ -98,6 +101,7 @@ class RecommenderService:
             ahead=made.ahead,
             scores=self._scores(made, at),
             learnt=self._learnt(at),
+            pending=self._pending(at),
         )
         if made.not_recorded:
             _log.warning("not_recorded_in_ledger", why=made.not_recorded)
@@ -115,6 +119,14 @@ class RecommenderService:
         for one in found.lapsed:
             _log.warning("scores_held", residency_class=one.residency_class, why=one.why, until=one.held_until)
         return found
+
+    def _pending(self, at: datetime) -> dy.DataFrame[PendingOnOtherScheduler] | None:
+        """The watch; its failure is logged and the plan stands."""
+        try:
+            return pending_at(self._settings, at=at)
+        except TuppenceError as error:
+            _log.error("watch_failed", error=str(error))
+            return None
 
     def _learnt(self, at: datetime) -> Learnt | None:
         """What the ledger says of the policy; a plan that was made is served without it, too."""

@@ -132,6 +132,16 @@ SCORES: tuple[Metric, ...] = (
 )
 """Scores of clusters; a class of which an input is missing has those of before until their end, then none."""
 
+WATCH: tuple[Metric, ...] = (
+    Metric(
+        "tuppence_pods_pending_on_other_scheduler",
+        "Pods that had waited for a scheduler which is not the default one for rollout.pending_minutes or longer, at "
+        "the last evaluation; no series: none had, or usage is from a file.",
+        labels=("cluster", "scheduler"),
+    ),
+)
+"""What a pilot may have left behind; the alert is on the record that Prometheus itself makes each minute."""
+
 HEALTH: tuple[Metric, ...] = (
     Metric(
         "tuppence_recommender_evaluation_timestamp_seconds",

@@ -10,10 +10,13 @@ import threading
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+import dataframely as dy
+
 from recommender.advise.plan import Plan
 from recommender.calibrating import Learnt
 from recommender.emit.score import Scores
 from recommender.ledger.measurement import Savings
+from recommender.observe.pending_scheduler import PendingOnOtherScheduler
 from recommender.outlook import Ahead
 from recommender.report import html
 from recommender.report.calibration import with_calibration
@@ -65,6 +68,7 @@ class State:
         objects_written: objects of the hub whose scores were changed since the start.
         ahead: the next hour, of the last good plan's time; None: it could not be foretold.
         scores: of clusters, of the same time; None: there are none.
+        pending: pods that waited for another scheduler then; None: it is not told.
         reload_successful: whether the settings on disk are the ones in use.
         reloaded_at: when they were read.
     """
@@ -85,6 +89,7 @@ class State:
     objects_written: int = 0
     ahead: Ahead | None = None
     scores: Scores | None = None
+    pending: dy.DataFrame[PendingOnOtherScheduler] | None = None
     reload_successful: bool = True
     reloaded_at: datetime | None = None
 
@@ -111,6 +116,7 @@ class LastPlan:
         learnt: Learnt | None = None,
         ahead: Ahead | None = None,
         scores: Scores | None = None,
+        pending: dy.DataFrame[PendingOnOtherScheduler] | None = None,
     ) -> None:
         """This will serve a plan from now on."""
         served = Served.of(plan, learnt)
@@ -122,6 +128,7 @@ class LastPlan:
                 learnt=learnt,
                 ahead=ahead,
                 scores=scores,
+                pending=pending,
                 evaluations=self._state.evaluations + 1,
                 succeeded=True,
                 finished_at=at,

@@ -19,13 +19,14 @@ from recommender.advise.plan import OwnedPool, Plan
 from recommender.advise.record import WorkloadName
 from recommender.report.calibration import expected_savings
 from recommender.serve.ahead import samples_ahead
-from recommender.serve.catalogue import ADVICE, AHEAD, HEALTH, SCORES
+from recommender.serve.catalogue import ADVICE, AHEAD, HEALTH, SCORES, WATCH
 from recommender.serve.last_plan import LastPlan, State
 from recommender.serve.score_samples import score_samples
+from recommender.serve.watch_samples import watch_samples
 
 Sample = tuple[str, tuple[str, ...], float]
 
-_CATALOGUE = (*ADVICE, *AHEAD, *SCORES, *HEALTH)
+_CATALOGUE = (*ADVICE, *AHEAD, *SCORES, *WATCH, *HEALTH)
 
 
 class PlanCollector(Collector):
@@ -64,6 +65,7 @@ def _samples(state: State, *, now: datetime) -> Iterator[Sample]:
         yield from samples_ahead(state.ahead)
     if state.scores is not None:
         yield from score_samples(state.scores, now=now)
+    yield from watch_samples(state.pending)
     if state.savings is not None:
         yield "tuppence_saving_realised_gbp", (), float(state.savings.realised_gbp)
         yield "tuppence_saving_predicted_gbp", (), float(state.savings.predicted_gbp)

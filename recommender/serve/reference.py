@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 
 from exporters.core.metrics import markdown_table
-from recommender.serve.catalogue import ADVICE, AHEAD, HEALTH, SCORES
+from recommender.serve.catalogue import ADVICE, AHEAD, HEALTH, SCORES, WATCH
 
 _OPENING = """# Metrics of the recommender
 
@@ -29,6 +29,7 @@ def page() -> str:
         "Advice": ADVICE,
         "The next hour": AHEAD,
         "Placement scores": SCORES,
+        "Watch": WATCH,
         "Health of the recommender": HEALTH,
     }
     return "\n".join(
