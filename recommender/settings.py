@@ -1,7 +1,7 @@
 """Settings of the recommender: where prices and usage come from, the fleet, the policy, and how it serves.
 
 The sections `prices`, `usage`, `clusters`, `region_quotas`, `latency`, `policy`, `recommend`, `ledger`, `forecast`,
-`burst`, `emit`, `rollout` and `recommender_web` of the settings file; design: "Files that people and tests feed in".
+`burst`, `emit`, `rollout`, `deliver` and `recommender_web` of the settings file; design: "Files that people and tests feed in".
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from zoneinfo import available_timezones
 from pydantic import Field, field_validator, model_validator
 
 from exporters.core.config_file import Section
+from recommender.deliver_settings import DeliverSettings
 from recommender.emit_settings import EmitSettings
 from recommender.rollout_settings import RolloutSettings
 
@@ -401,6 +402,7 @@ class RecommenderSettings(Section):
     burst: BurstSettings = BurstSettings()
     emit: EmitSettings = EmitSettings()
     rollout: RolloutSettings = RolloutSettings()
+    deliver: DeliverSettings = DeliverSettings()
     recommender_web: RecommenderWebSettings = RecommenderWebSettings()
 
     @model_validator(mode="after")

@@ -18,6 +18,7 @@ RECOMMENDER_SECTIONS: Final = frozenset(
         "forecast",
         "burst",
         "emit",
+        "deliver",
         "rollout",
         "recommender_web",
     }
