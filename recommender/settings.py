@@ -1,7 +1,8 @@
 """Settings of the recommender: where prices and usage come from, the fleet, the policy, and how it serves.
 
 The sections `prices`, `usage`, `clusters`, `region_quotas`, `latency`, `policy`, `recommend`, `ledger`, `forecast`,
-`burst`, `emit`, `rollout`, `deliver` and `recommender_web` of the settings file; design: "Files that people and tests feed in".
+`burst`, `emit`, `rollout`, `deliver` and `recommender_web` of the settings file; design: "Files that people and tests
+feed in".
 """
 
 from __future__ import annotations
