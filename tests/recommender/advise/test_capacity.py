@@ -8,6 +8,8 @@ from functools import cache
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from recommender.advise.capacity import Held, capacity_advice, capacity_gaps, not_judged
 from recommender.advise.capacity_question import CapacityQuestion, RunningBurst
@@ -87,6 +89,22 @@ def test_a_burst_rests_on_its_price_and_names_cheaper_places_that_a_rule_refused
     assert set(rules) == {"interruption", "residency"}
     assert rules["residency"].legal_basis == "UK GDPR Art. 44"
     assert rules["residency"].gbp_per_hour == pytest.approx(3 * 0.02 + 4 * 0.003)
+
+
+@settings(max_examples=6, deadline=None)
+@given(extra=st.integers(1, 6), state_gib=st.sampled_from([0.0, 7.3]), tolerance=st.sampled_from(["none", "spot"]))
+def test_shares_and_nodes_add_up_to_what_a_burst_costs(extra: int, state_gib: float, tolerance: str) -> None:
+    rows, used = full_usage(extra, for_hours=5)
+    for row in rows[FITS:]:
+        row |= {"state_gib": state_gib, "interruption_tolerance": tolerance}
+    found = capacity_advice(asked(rows, used))
+    assert sum(move.replicas for one in found for move in one.moves) == extra
+    for one in found:
+        nodes = sum(node.gbp_per_hour for node in one.nodes)
+        assert sum(move.nodes_gbp_per_hour for move in one.moves) == pytest.approx(nodes, abs=1e-7)
+        assert sum(move.gbp_per_hour for move in one.moves) == pytest.approx(one.cost_delta_gbp_per_hour, abs=1e-7)
+        assert sum(move.one_off_gbp for move in one.moves) == pytest.approx(one.one_off_gbp, abs=1e-7)
+        assert min(move.other_gbp_per_hour for move in one.moves) >= 0
 
 
 def test_the_id_survives_a_price_tick_and_the_etag_does_not() -> None:
