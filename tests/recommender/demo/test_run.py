@@ -45,6 +45,8 @@ def test_it_shows_prices_and_advice_and_writes_its_files_within_a_minute(tmp_pat
     assert plan.recommendations[0].id in result.stdout
     assert plan.recommendations[0].id in (out / "report.html").read_text(encoding="utf-8")
     assert plan.recommendations[0].id in (out / "report.md").read_text(encoding="utf-8")
+    assert "](assessment.md)" in (out / "report.md").read_text(encoding="utf-8")
+    assert "## What the clusters cost now" in (out / "assessment.md").read_text(encoding="utf-8")
     body = (out / "metrics.txt").read_bytes()
     assert b'tuppence_exporter_refresh_success{source="onprem"} 1.0' in body
     assert promtool("check", "metrics", stdin=body).returncode == 0
