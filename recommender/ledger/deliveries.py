@@ -2,7 +2,7 @@
 
     claimed → sent                       the other side took it
             → failed → claimed → …       the other side surely did not take it; it is tried again
-            → (nothing)                  the sender died in between: nobody knows, and only a person sends it again
+            → unknown, or nothing        no answer came, or the sender died: only a person sends it again
 
 A claim is a row that only one writer can have written, so of two replicas one sends.
 """
@@ -37,7 +37,7 @@ class Delivery:
         week: the report's, as ``2026-W48``.
         scope: an owner; empty: all of them.
         channel: the channel's name in the settings.
-        state: claimed, sent or failed; `unknown` is never written, it is what an old claim means.
+        state: claimed, sent, failed or unknown.
         attempt: 1, 2, 3 …
         detail: what the other side answered, or why it failed.
     """
