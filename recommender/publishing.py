@@ -157,7 +157,7 @@ class Publishing:
             TuppenceError: the ledger or the hub as a whole refused.
         """
         with self._hub() as hub:
-            return self._withdraw(hub, lambda *_: True, at_once=at_once) or Withdrawn(0, {})
+            return self._withdraw(hub, lambda *_: True, at_once=at_once, unrecorded=True) or Withdrawn(0, {})
 
     def withdraw_above(self, can: Allowed) -> Withdrawn | None:
         """This will take back what a lower mode does not allow; None: nothing was recorded.
@@ -212,12 +212,12 @@ class Publishing:
         )
         return carry_out(hub, name, wanted, hub.find(name, can.namespaces), terms)
 
-    def _withdraw(self, hub: Hub, goes: Goes, *, at_once: bool = False) -> Withdrawn | None:
+    def _withdraw(self, hub: Hub, goes: Goes, *, at_once: bool = False, unrecorded: bool = False) -> Withdrawn | None:
         """Take back what goes by name and namespace; None: nothing of ours does."""
         from recommender.emit.live.withdraw import withdraw  # noqa: PLC0415 - see _hub
 
         recorded = self._recorded(hub.address)
-        objects = self._going(hub, goes, recorded)
+        objects = self._going(hub, goes, recorded, unrecorded=unrecorded)
         if not objects:
             return None
         made = withdraw(
@@ -235,13 +235,15 @@ class Publishing:
         self._record(hub.address, stays)
         return made
 
-    def _going(self, hub: Hub, goes: Goes, recorded: Mapping[str, Sequence[str]]) -> list[Found]:
-        """What the ledger says was written to this hub, and what the hub itself says is ours."""
+    def _going(self, hub: Hub, goes: Goes, recorded: Mapping[str, Sequence[str]], *, unrecorded: bool) -> list[Found]:
+        """What the ledger says was written to this hub; `unrecorded`: and what the hub itself says is ours."""
         from recommender.emit.live.refusals import HubError  # noqa: PLC0415 - see _hub
 
-        names = sorted({*recorded, self.settings.emit.hub.score_name, self.settings.emit.hub.shadow_name})
+        names = {name for name, namespaces in recorded.items() if any(goes(name, one) for one in namespaces)}
+        if unrecorded:
+            names |= {self.settings.emit.hub.score_name, self.settings.emit.hub.shadow_name}
         found: dict[tuple[str, str], Found] = {}
-        for name in names:
+        for name in sorted(names):
             try:
                 listed = hub.find(name)
             except HubError as error:
