@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from datetime import UTC, datetime, timedelta
 
-from recommender.jobs import EVALUATION_JOB, VERIFICATION_JOB, next_run, scheduler_for
+from recommender.jobs import EVALUATION_JOB, PUBLICATION_JOB, VERIFICATION_JOB, next_run, scheduler_for
 from tests.servers.prometheus import wait_until
 
 
@@ -91,5 +91,32 @@ def test_a_failed_evaluation_is_tried_again_soon_not_an_interval_later() -> None
     try:
         wait_until(lambda: len(runs) == 2, seconds=10, otherwise=lambda: str(runs))
         assert runs == [False, True]
+    finally:
+        scheduler.shutdown()
+
+
+def test_a_round_to_the_hub_follows_the_first_evaluation_and_comes_at_an_interval_of_its_own() -> None:
+    ran: list[str] = []
+    first = datetime.now(UTC)
+    scheduler = scheduler_for(
+        lambda: ran.append("evaluate") is None,
+        publish=lambda: ran.append("publish") is None,
+        publish_every_minutes=7,
+        publish_jitter_seconds=20,
+        every_minutes=60,
+        first=first,
+    )
+    scheduler.start()
+    try:
+        wait_until(lambda: len(ran) == 2, seconds=10, otherwise=lambda: str(ran))
+        assert ran == ["evaluate", "publish"]
+        due = wait_until(
+            lambda: (
+                (at := next_run(scheduler, PUBLICATION_JOB)) is not None and at > first + timedelta(minutes=1) and at
+            ),
+            seconds=5,
+            otherwise=lambda: "not due",
+        )
+        assert abs(due - (first + timedelta(minutes=7, seconds=2))) <= timedelta(seconds=20)
     finally:
         scheduler.shutdown()
