@@ -58,10 +58,37 @@ def hand_over(settings: RecommenderSettings, *, at: datetime, no_ledger: bool = 
         TuppenceError: an input or the ledger failed; nothing is handed over from half of them.
     """
     if no_ledger:
-        return _of(settings, unrecorded_evaluation(settings, at=at), [], at=at)
+        return handed(settings, unrecorded_evaluation(settings, at=at), at=at)
     made = remembered_evaluation(settings, at=at)
     with Ledger.at(settings.ledger).reading() as reader:
-        return _of(settings, made, _standing(reader, at=at), at=at)
+        return handed(settings, made, _standing(reader, at=at), at=at)
+
+
+def handed(
+    settings: RecommenderSettings, made: Evaluation, standing: Sequence[Standing] = (), *, at: datetime
+) -> HandOver:
+    """This will return what there is to hand over of an evaluation that was made already.
+
+    Args:
+        settings: checked settings.
+        made: the evaluation, with states.
+        standing: open and accepted advice of the ledger, as it was proposed.
+        at: the time of the evaluation.
+    """
+    plan, left_out = only_waiting(made.plan)
+    subject = Subject(
+        plan=plan,
+        costs=made.costs,
+        workloads=made.workloads,
+        flows=made.flows,
+        clusters=settings.clusters,
+        policy=policy_of(settings),
+        settings=settings.emit,
+        at=at,
+        pending=pending_at(settings, at=at),
+    )
+    known = {one.id for one in left_out}
+    return HandOver(subject, left_out, overtaken([pair for pair in standing if pair[0].id not in known], subject))
 
 
 def emit_to(
@@ -94,23 +121,6 @@ def systems_named(names: Sequence[str]) -> tuple[System, ...]:
             f"there is no system {wrong[0]!r}", where="--system", next_step=f"Name some of: {', '.join(known)}."
         )
     return tuple(system for system in SYSTEMS if not names or system.name in names)
-
-
-def _of(settings: RecommenderSettings, made: Evaluation, standing: Sequence[Standing], *, at: datetime) -> HandOver:
-    plan, left_out = only_waiting(made.plan)
-    subject = Subject(
-        plan=plan,
-        costs=made.costs,
-        workloads=made.workloads,
-        flows=made.flows,
-        clusters=settings.clusters,
-        policy=policy_of(settings),
-        settings=settings.emit,
-        at=at,
-        pending=pending_at(settings, at=at),
-    )
-    known = {one.id for one in left_out}
-    return HandOver(subject, left_out, overtaken([pair for pair in standing if pair[0].id not in known], subject))
 
 
 def _standing(reader: Reader, *, at: datetime) -> list[Standing]:

@@ -16,6 +16,7 @@ from recommender.assessed import assessed
 from recommender.demo.exporter_process import running_exporter, scraped
 from recommender.demo.prices import cheapest_gpus, cheapest_vcpus, internet_egress
 from recommender.demo.write import write_demo
+from recommender.emitted import emit_to, handed
 from recommender.inputs import prices_at
 from recommender.listing import write_plan
 from recommender.recorded import recorded
@@ -56,12 +57,15 @@ def run_demo(folder: Path, *, seed: int, clock: Clock, say: Callable[[str], None
     settings = validate(read_document(path), RecommenderSettings, known=ALL_SECTIONS)
     at = clock.now()
     _show_prices(settings, at, say)
-    report = report_of(recorded(settings, at=at, now=at, window=week.window).plan, week)
+    made = recorded(settings, at=at, now=at, window=week.window).evaluation
+    report = report_of(made.plan, week)
     write_plan(report, ListFormat.TABLE)
     _write(folder / "recommendations.json", as_json(report))
     written = write_report(replace(report, assessment=STEM), folder, names=["html", "md"], stem="report")
     write_assessment(assessed(settings, at=at), folder, names=["html", "md"], report="report")
-    say(f"\nOpen {written[0]}. To go on: tuppence recommend --config {path}")
+    index = emit_to(folder / "emit", handed(settings, made, at=at))
+    say(f"\nWhat {len(index.systems)} systems would be given: {folder / 'emit' / 'index.md'}.")
+    say(f"Open {written[0]}. To go on: tuppence recommend --config {path}")
 
 
 def write_company(

@@ -7,7 +7,7 @@ Sources: Karmada, pkg/apis/policy/v1alpha1 (propagation_types, override_types) a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from recommender.advise.record import Kind, Recommendation
 from recommender.emit.contract import Document, Emitted, NotExpressed, Subject
@@ -25,14 +25,16 @@ from recommender.emit.karmada_split import splits
 from recommender.emit.names import file_name
 from recommender.emit.order import live
 from recommender.emit.subject import Key, key_of
+from recommender.frames import WORKLOAD_KEY
 
+_SEVERAL = 2
 _MOVES = (Kind.PLACEMENT, Kind.COMPLIANCE, Kind.PURCHASE_OPTION)
 
 
 def emit(subject: Subject) -> Emitted:
     """This will write the policies of workloads that are split, that burst or return, and that move; one a workload."""
     legal = legal_of(subject)
-    taken: dict[Key, str] = {}
+    taken: dict[tuple[str, ...], str] = {}
     documents: list[Document] = []
     said: list[NotExpressed] = []
     for part in (splits(subject, legal), bursts(subject, legal), _moves(subject, legal)):
@@ -40,10 +42,11 @@ def emit(subject: Subject) -> Emitted:
             if isinstance(one, NotExpressed):
                 said.append(one)
                 continue
-            before = next((taken[key] for key in one.workloads if key in taken), None)
+            names = [key[1:] for key in one.workloads]
+            before = next((taken[name] for name in names if name in taken), None)
             if before is None:
                 documents.append(one)
-                taken |= dict.fromkeys(one.workloads, one.path)
+                taken |= dict.fromkeys(names, one.path)
             else:
                 what = ", ".join(one.recommendations) or one.path
                 said.append(NotExpressed(what, f"a workload has one policy in Karmada, and {before} is it"))
@@ -51,10 +54,29 @@ def emit(subject: Subject) -> Emitted:
 
 
 def _moves(subject: Subject, legal: Legal) -> Iterator[Document | NotExpressed]:
+    places = _places(subject)
     for advice in live(subject):
         if advice.kind in _MOVES:
-            why = _why_not(legal, advice)
+            why = _twins(places, key_of(advice.target)) or _why_not(legal, advice)
             yield NotExpressed(advice.id, why) if why else _move(subject, legal, advice)
+
+
+def _places(subject: Subject) -> dict[tuple[str, ...], list[str]]:
+    """The clusters in which each name of a workload was seen."""
+    found: dict[tuple[str, ...], list[str]] = {}
+    for cluster, *name in subject.workloads.select(WORKLOAD_KEY).sort(WORKLOAD_KEY).iter_rows():
+        found.setdefault(tuple(name), []).append(cluster)
+    return found
+
+
+def _twins(places: Mapping[tuple[str, ...], list[str]], key: Key) -> str:
+    clusters = places.get(key[1:], [])
+    if len(clusters) < _SEVERAL:
+        return ""
+    return (
+        f"{' and '.join(clusters)} run a workload of this name, which is one object to Karmada; say in "
+        "emit.karmada.split among which clusters it is divided"
+    )
 
 
 def _why_not(legal: Legal, advice: Recommendation) -> str:

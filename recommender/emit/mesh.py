@@ -2,7 +2,8 @@
 
 What crosses is read from data flows that end in another cluster's region; what it costs is told where the plan has it.
 A Service of Cilium's Cluster Mesh is told to prefer its own cluster; with the Multi-Cluster Services API it is exported
-from each cluster, and a mesh such as Submariner's answers with the cluster's own endpoints while there are any. No
+from each cluster, and a mesh such as Submariner's answers with the cluster's own endpoints while there are any; what
+moves is exported from both clusters, so that its callers find it by one name. No
 Service's name is guessed, and nothing is exported from or to a cluster that the policy does not allow. Sources: Cilium,
 "Service Affinity"; Kubernetes, KEP-1645; Submariner, "Service Discovery".
 """
@@ -15,10 +16,11 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from exporters.core.units import HOURS_PER_MONTH
+from recommender.advise.record import Recommendation
 from recommender.emit.contract import Document, Emitted, Manifest, NotExpressed, Subject
 from recommender.emit.names import dns_subdomain, file_name
 from recommender.emit.provenance import metadata
-from recommender.emit.subject import Key, allowed_clusters, key_of
+from recommender.emit.subject import WAITING, Key, allowed_clusters, key_of
 
 _GLOBAL: Final = "/metadata/annotations/service.cilium.io~1global"
 _AFFINITY: Final = "/metadata/annotations/service.cilium.io~1affinity"
@@ -68,7 +70,22 @@ def emit(subject: Subject) -> Emitted:
             continue
         made = _local(subject, one, name) if subject.settings.mesh.kind == "cilium" else _exports(subject, one, name)
         documents.update((document.path, document) for document in made)
+    for advice in _moving(subject):
+        key = key_of(advice.target)
+        name = services.get((key[0], key[1], key[3]))
+        if name is None or subject.settings.mesh.kind != "mcs":
+            continue
+        if not {key[0], advice.recommended.cluster} <= allowed.get(key, frozenset()):
+            silent.append(NotExpressed(advice.id, "the policy does not allow it at both ends, so nothing is shared"))
+            continue
+        documents.update((document.path, document) for document in _followed(subject, advice, name))
     return Emitted(tuple(documents[path] for path in sorted(documents)), tuple(silent))
+
+
+def _moving(subject: Subject) -> Iterator[Recommendation]:
+    for one in sorted(subject.plan.recommendations, key=lambda each: each.id):
+        if one.state in WAITING and one.recommended.cluster != one.target.cluster:
+            yield one
 
 
 def _why_not(one: _Crossing, name: str | None, allowed: frozenset[str]) -> str:
@@ -158,21 +175,46 @@ def _identity(name: str) -> Sequence[Manifest]:
 
 
 def _exports(subject: Subject, one: _Crossing, name: str) -> Iterator[Document]:
-    _, namespace, _, _ = one.key
-    until = _until(subject)
+    namespace = one.key[1]
     for cluster in sorted({one.key[0], *one.shared}):
-        path = f"{dns_subdomain(cluster)}/{file_name(namespace, name, ending='yaml')}"
-        named = metadata(subject, name, namespace=namespace, expires_at=until)
-        yield Document(
-            path=path,
-            form="manifest",
-            objects=({"apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "ServiceExport", "metadata": named},),
-            says=f"Exports Service {namespace}/{name} from {cluster}, so that each cluster is answered from its own "
-            f"endpoints while it has any: {one.told}.",
-            apply=f"in {cluster}: kubectl apply -f {path}; callers then name {name}.{namespace}.svc.clusterset.local",
-            rollback=f"in {cluster}: kubectl delete -f {path}, when no caller names it any more",
-            expires_at=until,
+        says = (
+            f"Exports Service {namespace}/{name} from {cluster}, so that each cluster is answered by its own endpoints "
+            f"while it has any: {one.told}."
         )
+        yield _export(subject, cluster, (namespace, name), says=says)
+
+
+def _followed(subject: Subject, one: Recommendation, name: str) -> Iterator[Document]:
+    """A Service that is exported from both clusters keeps its name for its callers while its workload moves."""
+    namespace = one.target.namespace
+    for cluster in sorted({one.target.cluster, one.recommended.cluster}):
+        says = (
+            f"Exports Service {namespace}/{name} from {cluster}, so that callers find it by one name before, while and "
+            f"after {one.target.workload} moves to {one.recommended.cluster}; the Service has to be there too."
+        )
+        yield _export(subject, cluster, (namespace, name), says=says, advice=one)
+
+
+def _export(
+    subject: Subject, cluster: str, service: tuple[str, str], *, says: str, advice: Recommendation | None = None
+) -> Document:
+    namespace, name = service
+    until = _until(subject) if advice is None else advice.expires_at
+    path = f"{dns_subdomain(cluster)}/{file_name(namespace, name, ending='yaml')}"
+    given = () if advice is None else (advice,)
+    named = metadata(subject, name, namespace=namespace, advice=given, expires_at=until)
+    return Document(
+        path=path,
+        form="manifest",
+        objects=({"apiVersion": "multicluster.x-k8s.io/v1alpha1", "kind": "ServiceExport", "metadata": named},),
+        says=says,
+        apply=f"in {cluster}: kubectl apply -f {path}; callers then name {name}.{namespace}.svc.clusterset.local",
+        rollback=f"in {cluster}: kubectl delete -f {path}, when no caller names it any more",
+        recommendations=tuple(one.id for one in given),
+        clusters=tuple(cluster for _ in given),
+        workloads=tuple(key_of(one.target) for one in given),
+        expires_at=until,
+    )
 
 
 def _until(subject: Subject) -> datetime:

@@ -79,9 +79,28 @@ def test_a_service_is_not_shared_with_a_cluster_that_the_policy_forbids() -> Non
 
 def test_the_services_api_exports_it_from_each_cluster() -> None:
     given = emit(crossing(TWIN, kind="mcs"))
-    assert [one.path for one in given.documents] == ["eks-lon/shop.api-svc.yaml", "gke-bel/shop.api-svc.yaml"]
+    paths = [one.path for one in given.documents]
+    assert {"eks-lon/shop.api-svc.yaml", "gke-bel/shop.api-svc.yaml"} <= set(paths)
     assert all(one.objects[0]["kind"] == "ServiceExport" for one in given.documents)
     assert all(one.objects[0]["metadata"]["name"] == "api-svc" for one in given.documents)
+
+
+def test_what_moves_is_exported_from_both_clusters_under_one_name() -> None:
+    given = crossing(kind="mcs")
+    (one,) = given.plan.recommendations
+    here, there = emit(given).documents
+    assert (here.clusters, there.clusters) == (("eks-lon",), ("onprem-lon",))
+    assert {here.recommendations, there.recommendations} == {(one.id,)}
+    assert here.objects[0]["metadata"]["name"] == there.objects[0]["metadata"]["name"] == "api-svc"
+    assert there.expires_at == one.expires_at
+
+
+def test_what_may_not_stay_where_it_is_is_exported_from_nowhere() -> None:
+    service = {**SERVICE, "cluster": "gke-bel"}
+    settings = EmitSettings.model_validate({"mesh": {"kind": "mcs", "services": [service]}})
+    given = emit(subject(workload("api", **IN_BELGIUM), settings=settings))
+    assert given.documents == ()
+    assert "does not allow it at both ends" in given.not_expressed[0].why
 
 
 def test_what_stays_in_its_region_and_what_goes_to_the_internet_crosses_nothing() -> None:
