@@ -95,6 +95,10 @@ def allowed(setting: Mode, hub: HubSettings, approvals: Sequence[Approval]) -> A
     covered = listed if approved is Mode.PUBLISH else listed & frozenset(detail["namespaces"])
     late = sorted(listed - covered)
     why = f"not approved: {', '.join(late)}: tuppence mode set pilot" if late else _missing(setting, approved)
+    if not listed:
+        why = "namespaces of the hub in emit.hub.pilot_namespaces"
+    if not covered:
+        return Allowed(Mode.RECOMMEND, setting, approved, None, covered, why)
     return Allowed(mode, setting, approved, name, covered, why)
 
 

@@ -114,7 +114,7 @@ def translated(address: str, *, namespace: str | None, what: str = "") -> Iterat
             where=address,
             next_step="Check that the address is the hub's, and that no proxy answers in its place.",
         ) from error
-    except ConfigError as error:
+    except (ConfigError, OSError) as error:
         raise SettingsError(
             f"the credentials for the hub cannot be used ({error})",
             where="emit.hub",

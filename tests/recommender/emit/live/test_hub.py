@@ -257,3 +257,13 @@ def test_a_context_that_is_not_there_or_a_plain_address_is_an_error_of_the_setti
     write_kubeconfig(fake.kubeconfig, "http://hub.example.org", {}, {"token": "x"})
     with pytest.raises(SettingsError, match="not an https"):
         config_of(HubSettings(kubeconfig=fake.kubeconfig))
+
+
+def test_credentials_that_name_missing_files_are_an_error_of_the_settings(fake: FakeHub) -> None:
+    write_kubeconfig(fake.kubeconfig, fake.url, {"certificate-authority": "gone.pem"}, {"token": "x"})
+    settings = EmitSettings(hub=HubSettings(kubeconfig=fake.kubeconfig))
+    with pytest.raises(SettingsError, match="cannot be used"):
+        Hub(settings)
+    write_kubeconfig(fake.kubeconfig, fake.url, {"certificate-authority": "ca.pem"}, {"tokenFile": "/gone/token"})
+    with Hub(settings) as hub, pytest.raises(SettingsError, match="cannot be used"):
+        hub.find("finops")

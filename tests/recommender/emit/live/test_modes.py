@@ -67,3 +67,9 @@ def test_an_approval_does_not_cover_another_name() -> None:
 def test_a_word_that_is_no_mode_is_refused() -> None:
     with pytest.raises(ValueError, match="'auto' is not a mode"):
         Mode.of("auto")
+
+
+def test_a_pilot_without_namespaces_writes_nothing_and_says_so() -> None:
+    found = force(Mode.PILOT, Mode.PILOT, hub=HubSettings())
+    assert (found.mode, found.name) == (Mode.RECOMMEND, None)
+    assert found.missing == "namespaces of the hub in emit.hub.pilot_namespaces"
