@@ -19,7 +19,7 @@ import polars as pl
 from recommender.advise.record import Recommendation
 from recommender.emit.contract import Document, Emitted, NotExpressed, Subject
 from recommender.emit.names import dns_label, dns_subdomain, file_name, label_key, label_value
-from recommender.emit.order import allowed_costs, expiry, live
+from recommender.emit.order import allowed_costs, expiry, live, live_capacity
 from recommender.emit.provenance import metadata
 from recommender.emit.subject import Key, jurisdictions, key_of
 from recommender.frames import WORKLOAD_KEY
@@ -65,6 +65,7 @@ def emit(subject: Subject) -> Emitted:
     return Emitted((*labels, *documents), (*said, *_advice_left(subject, documents)))
 
 
+_NO_BURST = "a placement neither overflows nor comes back, and buys no capacity; Kueue and Karmada have bursts"
 _UNSEEN = "its workloads are cheapest on spot or committed nodes, of which Fleet's cost properties know nothing"
 
 
@@ -183,7 +184,7 @@ def _unsorted(found: _Namespace, azure: set[str]) -> str:
     without = [name for name, _ in found.members if name not in azure]
     if len(found.members) < 2 or not without:
         return ""
-    return f"{', '.join(without)} has no cost property, being no AKS cluster, and would always come last; not sorted"
+    return f"no cost property is known of {', '.join(without)}, being no AKS cluster: it would come last; not sorted"
 
 
 def _advice(subject: Subject, found: _Namespace) -> list[Recommendation]:
@@ -196,4 +197,5 @@ def _advice_left(subject: Subject, documents: Sequence[Document]) -> list[NotExp
     why = (
         "Fleet chooses among members by its own prices or by none, for a whole namespace; it cannot be told one of them"
     )
-    return [NotExpressed(one.id, why) for one in live(subject) if one.id not in carried]
+    left = [NotExpressed(one.id, why) for one in live(subject) if one.id not in carried]
+    return [*left, *(NotExpressed(one.id, _NO_BURST) for one in live_capacity(subject))]

@@ -14,11 +14,10 @@ import polars as pl
 from recommender.advise.owned import PAID_FOR
 from recommender.emit.contract import Document, Emitted, NotExpressed, Subject
 from recommender.emit.names import dns_label, dns_subdomain, file_name
-from recommender.emit.order import allowed_costs, expiry, live
+from recommender.emit.order import allowed_costs, expiry
 from recommender.emit.planned import Needs, Planned, planned
 from recommender.emit.provenance import metadata
 from recommender.emit.quantities import cpu, memory, whole
-from recommender.emit.subject import key_of
 from recommender.emit.volcano_queue import GPU, class_of, owned_capacity, queue_name
 from recommender.frames import WORKLOAD_KEY
 
@@ -87,8 +86,7 @@ def _never(subject: Subject, row: Planned, limit: Needs | None) -> str:
 
 
 def _document(subject: Subject, row: Planned) -> Document:
-    advice = [one for one in live(subject) if key_of(one.target) == row.key and one.recommended.cluster == row.cluster]
-    until = expiry(subject, advice)
+    until = expiry(subject)
     name = dns_subdomain(row.key[3])
     resources = {"cpu": cpu(row.gang.vcpus), "memory": memory(row.gang.memory_gib)}
     resources |= {GPU: whole(row.gang.gpus)} if row.gang.gpus > 0 else {}
@@ -97,7 +95,7 @@ def _document(subject: Subject, row: Planned) -> Document:
     group = {
         "apiVersion": "scheduling.volcano.sh/v1beta1",
         "kind": "PodGroup",
-        "metadata": metadata(subject, name, namespace=row.namespace, advice=advice, expires_at=until),
+        "metadata": metadata(subject, name, namespace=row.namespace, expires_at=until),
         "spec": {"minMember": row.gang_size, **queue, "minResources": resources},
     }
     return Document(
@@ -110,7 +108,6 @@ def _document(subject: Subject, row: Planned) -> Document:
         f"{name}. A Volcano Job makes its own PodGroup: set its spec.minAvailable to {row.gang_size} instead.",
         rollback="Take the annotation off, then kubectl delete -f FILE.",
         expires_at=until,
-        recommendations=tuple(one.id for one in advice),
         clusters=(row.cluster,),
         workloads=(row.key,),
     )

@@ -13,11 +13,10 @@ from typing import Any
 from recommender.advise.owned import PAID_FOR
 from recommender.emit.contract import Document, Emitted, NotExpressed, Subject
 from recommender.emit.names import dns_label, file_name
-from recommender.emit.order import expiry, live
+from recommender.emit.order import expiry
 from recommender.emit.planned import NOTHING, Needs, Planned, planned
 from recommender.emit.provenance import metadata
 from recommender.emit.quantities import cpu, memory, whole
-from recommender.emit.subject import key_of
 from recommender.frames import WORKLOAD_KEY
 
 GPU = "nvidia.com/gpu"
@@ -90,14 +89,12 @@ def _document(subject: Subject, cluster: str, rows: list[Planned], capacity: Nee
     for row in rows:
         peaks[classes[row.key]] = peaks.get(classes[row.key], NOTHING) + row.peak
     shares = deserved(peaks, capacity)
-    keys = {row.key for row in rows}
-    advice = [one for one in live(subject) if one.recommended.cluster == cluster and key_of(one.target) in keys]
-    until = expiry(subject, advice)
+    until = expiry(subject)
     objects = tuple(
         {
             "apiVersion": "scheduling.volcano.sh/v1beta1",
             "kind": "Queue",
-            "metadata": metadata(subject, queue_name(subject, name), advice=advice, expires_at=until),
+            "metadata": metadata(subject, queue_name(subject, name), expires_at=until),
             "spec": {
                 "reclaimable": True,
                 "deserved": _amounts(share, gpus=capacity.gpus > 0),
@@ -117,7 +114,6 @@ def _document(subject: Subject, cluster: str, rows: list[Planned], capacity: Nee
         rollback="Apply the queues that stood before (git revert); a queue that is new is closed, then deleted once it "
         "is empty.",
         expires_at=until,
-        recommendations=tuple(one.id for one in advice),
         clusters=(cluster,),
         workloads=tuple(row.key for row in rows),
     )

@@ -14,11 +14,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from recommender.advise.capacity_record import CapacityRecommendation
 from recommender.emit.contract import Document, Emitted, Manifest, Subject
 from recommender.emit.registry import SYSTEMS
 from recommender.emit.write import files_of
 from recommender.emit_settings import EmitSettings
+from recommender.settings import Policy
 from tests.builders import NOON
 from tests.recommender.emit.subjects import subject
 from tests.recommender.world import flow, flows, workload
@@ -123,16 +126,23 @@ def placing(
     **changes: Any,
 ) -> Subject:
     """This will return a subject of the given workloads with advice about owned capacity."""
-    key = repr(rows)
-    made = subject(*rows, **changes) if changes or key not in _EVALUATED else _EVALUATED[key]
-    if not changes:
-        _EVALUATED[key] = made
+    key = repr((rows, [(name, _told(value)) for name, value in sorted(changes.items())]))
+    if key not in _EVALUATED:
+        _EVALUATED[key] = subject(*rows, **changes), changes
+    made, _ = _EVALUATED[key]
     plan = made.plan.model_copy(update={"capacity": capacity})
     return replace(made, plan=plan, settings=settings or EmitSettings())
 
 
-_EVALUATED: dict[str, Subject] = {}
-"""Subjects of the small fleet as it is, by their workloads: an evaluation takes longer than all that is asked of it."""
+_EVALUATED: dict[str, tuple[Subject, Mapping[str, Any]]] = {}
+"""Subjects by what they were made from: an evaluation takes ten times as long as all that is asked of it."""
+
+
+def _told(value: object) -> object:
+    """A value as its text, where that says all of it; else its number, for as long as it is kept."""
+    if isinstance(value, pl.DataFrame):
+        return value.to_dicts()
+    return repr(value) if isinstance(value, Policy) else id(value)
 
 
 def settings(**sections: Any) -> EmitSettings:
@@ -161,6 +171,7 @@ def example() -> Subject:
                     {"cluster": "eks-lon", "namespace": "shop", "workload": "api", "clusters": ["eks-lon", "gke-bel"]}
                 ]
             },
+            fleet={"members": ["eks-lon", "onprem-lon"]},
             volcano={"data_sources": [{"name": "corpus", "system": "s3", "type": "bucket", "to": "aws/eu-west-2"}]},
         ),
     )

@@ -12,7 +12,7 @@ from recommender.emit.contract import Subject
 from recommender.emit.fleet import emit
 from recommender.settings import ClusterSettings
 from tests.recommender.emit.crds import needs_schemas, violations
-from tests.recommender.emit.placing import document_at, objects_of, placing, settings, why
+from tests.recommender.emit.placing import burst, document_at, objects_of, placing, settings, why
 from tests.recommender.emit.subjects import CLUSTERS
 from tests.recommender.world import (
     FLEET,
@@ -125,7 +125,7 @@ def test_a_single_member_is_required_and_nothing_is_sorted() -> None:
 def test_an_arc_member_has_no_cost_property_so_that_nothing_is_sorted() -> None:
     given = on_fleet(web(), members=("aks-south", "onprem-lon"))
     assert "preferredDuringSchedulingIgnoredDuringExecution" not in affinity_of(given)
-    assert "onprem-lon has no cost property" in why(emit(given), "namespace shop")
+    assert "no cost property is known of onprem-lon" in why(emit(given), "namespace shop")
 
 
 def test_a_price_on_spot_nodes_is_one_that_fleet_does_not_see() -> None:
@@ -166,6 +166,11 @@ def test_advice_that_fleet_cannot_be_told_is_named() -> None:
     given = on_fleet(web())
     [advice] = given.plan.recommendations
     assert "it cannot be told one of them" in why(emit(given), advice.id)
+
+
+def test_a_burst_is_nothing_that_fleet_can_carry_out() -> None:
+    made = emit(on_fleet(web(), capacity=(burst(),)))
+    assert "neither overflows nor comes back" in why(made, "burst00000000001")
 
 
 def test_advice_to_the_only_member_is_carried_out_by_its_placement() -> None:

@@ -143,7 +143,7 @@ def test_a_workload_without_class_or_bound_to_its_node_is_in_no_list() -> None:
     assert "no rule of the policy" in why(made, "Deployment/lost")
     assert "bound to volumes" in why(made, "Deployment/pinned")
     listed = {key[3] for one in made.documents if one.path.startswith("multikueue/") for key in one.workloads}
-    assert listed == {"web", "abroad", "train", "api", "renderer"}
+    assert listed == {"web", "abroad", "train", "worker", "indexer", "api", "renderer"}
 
 
 def test_a_cluster_whose_name_kubernetes_does_not_take_is_left_out_and_told() -> None:
@@ -180,6 +180,14 @@ def test_the_advice_that_an_order_carries_out_is_named_with_its_first_expiry() -
     [advice] = [each for each in given.plan.recommendations if each.target.workload == "api"]
     assert one.recommendations == (advice.id,)
     assert one.expires_at == advice.expires_at
+
+
+def test_advice_that_neither_the_order_nor_a_queue_carries_out_is_told() -> None:
+    given = placing(workload("web"))
+    # The cluster that it is advised to move to is no longer in the settings.
+    gone = replace(given, clusters=tuple(one for one in CLUSTERS if one.name == "eks-lon"))
+    [advice] = given.plan.recommendations
+    assert "the order is of a class" in why(emit(gone), advice.id)
 
 
 def test_flavours_tell_nodes_apart_by_the_labels_of_their_provider_and_taint_spot() -> None:
