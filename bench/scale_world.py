@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 import dataframely as dy
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from exporters.core.frames import EgressRate, Offer
@@ -19,6 +20,8 @@ NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 OWNED_POOLS = 5
 OWNED_SHARE = 0.15
 """Of all requests that the racks hold."""
+IN_BREACH = 0.01
+"""Share of the workloads bound to the UK that may run anywhere all the same."""
 REGIONS = (
     ("aws", "eu-west-2", "GB", 1.00),
     ("aws", "eu-west-1", "EEA", 0.95),
@@ -61,8 +64,8 @@ def fleet(count: int, *, workloads: int) -> tuple[dy.DataFrame[Pool], dy.DataFra
 def usage(count: int, pools: dy.DataFrame[Pool], *, seed: int) -> tuple[dy.DataFrame[Workload], dy.DataFrame[Flow]]:
     """This will return workloads on random cloud pools, and data flows of a tenth of them."""
     chance = np.random.default_rng(seed)
-    at = pools.filter((pl.col("tier") == "cloud") & (pl.col("capacity_type") == "on-demand"))
-    place = at.select("cluster", "pool", "instance_type", "capacity_type")[chance.integers(0, at.height, count)]
+    residency = chance.choice(["uk", "europe", "anywhere"], count, p=[0.4, 0.4, 0.2])
+    place = _places(pools, (residency == "uk") & (chance.random(count) >= IN_BREACH), chance)
     replicas = chance.choice([1.0, 2.0, 3.0, 6.0, 12.0], count, p=[0.4, 0.3, 0.15, 0.1, 0.05])
     vcpus = chance.choice([0.1, 0.25, 0.5, 1.0, 2.0], count) * replicas
     gib = vcpus * chance.uniform(1.0, 8.0, count)
@@ -83,7 +86,7 @@ def usage(count: int, pools: dy.DataFrame[Pool], *, seed: int) -> tuple[dy.DataF
         vcpu_request_peak=pl.Series(vcpus * chance.uniform(1.0, 1.3, count)),
         memory_gib_request_mean=pl.Series(gib),
         memory_gib_request_peak=pl.Series(gib),
-        residency_class=pl.Series(chance.choice(["uk", "europe", "anywhere"], count, p=[0.4, 0.4, 0.2])),
+        residency_class=pl.Series(residency),
         criticality=pl.Series(chance.choice(["low", "medium", "high"], count)),
         interruption_tolerance=pl.Series(chance.choice(["none", "spot"], count, p=[0.7, 0.3])),
         state_gib=pl.Series(np.where(chance.random(count) < 0.05, 50.0, 0.0)),
@@ -112,6 +115,15 @@ def rates() -> dy.DataFrame[EgressRate]:
         for destination, price in (("internet", 0.07), ("region", 0.02))
     ]  # fmt: skip
     return _complete(EgressRate, pl.DataFrame(rows))
+
+
+def _places(pools: dy.DataFrame[Pool], in_the_uk: npt.NDArray[np.bool_], chance: np.random.Generator) -> pl.DataFrame:
+    """A random on-demand pool of a cloud for each workload, in the UK for those that must."""
+    at = pools.filter((pl.col("tier") == "cloud") & (pl.col("capacity_type") == "on-demand"))
+    named = at.select("cluster", "pool", "instance_type", "capacity_type")
+    home = np.flatnonzero((at["jurisdiction"] == "GB").to_numpy())
+    anywhere = chance.integers(0, at.height, in_the_uk.size)
+    return named[np.where(in_the_uk, chance.choice(home, in_the_uk.size), anywhere)]
 
 
 def _seen(rows: pl.DataFrame) -> pl.DataFrame:

@@ -39,7 +39,7 @@ from recommender.guard.decided import DECISIONS, with_decisions
 from recommender.guard.steady import BALANCE, with_balance, with_history, with_saving, worth_rules
 from recommender.place.by_cluster import by_cluster
 from recommender.place.candidates import at_current, candidates, current_places, places, some_candidates
-from recommender.place.capacity import free_in_pools, free_in_quotas, limit_facts, uses, with_capacity
+from recommender.place.capacity import free_in_pools, free_in_quotas, limit_facts, read_by_uses, uses, with_capacity
 from recommender.place.choose import choose
 from recommender.place.constraints import BINDING, CONSTRAINTS
 from recommender.place.cost import TERMS, priced, with_move
@@ -53,7 +53,7 @@ from recommender.place.shortlist import shortlist
 from recommender.place.unguarded import unguarded
 from recommender.settings import Policy
 
-_MOST_PAIRS = 3_000_000
+_MOST_PAIRS = 300_000
 """Of workloads times places that are all looked at; beyond, only those that a plan can use."""
 
 
@@ -84,6 +84,12 @@ class _Limits:
     clusters: dy.DataFrame[Quota]
     regions: dy.DataFrame[RegionQuota]
     namespaces: dy.DataFrame[NamespaceQuota]
+
+    def clusters_limited(self, fleet: pl.DataFrame) -> frozenset[str]:
+        """Clusters where a quota limits what comes: their own, of their region, or of a namespace there."""
+        regions = self.regions.select(to_provider="provider", to_region="region")
+        in_regions = fleet.join(regions, on=["to_provider", "to_region"], how="semi")["to_cluster"]
+        return frozenset([*self.clusters["cluster"], *self.namespaces["cluster"], *in_regions])
 
 
 def evaluate(
@@ -116,13 +122,14 @@ def evaluate(
         policy: classes, weights, thresholds.
         at: the time of the evaluation (UTC).
         usage_window: first and last moment of the usage (UTC).
-        quotas: limits of clusters, region_quotas of regions over all clusters there, namespace_quotas of namespaces in
-            clusters; None: none.
+        quotas: limits of clusters; None: none.
+        region_quotas: limits of regions over all clusters there; None: none.
+        namespace_quotas: limits of namespaces in clusters; None: none.
         latency: distances between regions; None: none is known.
         moves: recent moves, from the ledger; None: none.
         holds: decisions that keep advice away, from the ledger; None: none.
         not_enough_data: what observe says cannot be advised; None: a cluster without workloads was not seen.
-        nodes_seen: the nodes that were seen, beside the fleet; None: the source of usage knows no nodes.
+        nodes_seen: the nodes that were seen; None: the source of usage knows no nodes.
         min_coverage_ratio: share of the window below which a workload's cluster was not observed enough.
         expires_after_hours: life of a recommendation.
     """
@@ -143,9 +150,8 @@ def evaluate(
     history = Move.create_empty() if moves is None else moves
     here = _here(question, workloads, flows, pools)
     pairs = _judged(here, question, limits, history, Hold.create_empty() if holds is None else holds)
-    plan = assemble(question, _decision(here, pairs, _moving(pairs, question, history)))
-    costs = by_cluster(here.workloads, pairs)
-    return Evaluation(plan=plan, costs=costs, workloads=workloads, flows=flows)
+    plan = assemble(question, _decision(here, pairs, question, history))
+    return Evaluation(plan=plan, costs=by_cluster(here.workloads, pairs), workloads=workloads, flows=flows)
 
 
 def _limits(
@@ -160,7 +166,8 @@ def _limits(
     )
 
 
-def _decision(here: _Here, pairs: pl.DataFrame, moving: pl.DataFrame) -> Decision:
+def _decision(here: _Here, pairs: pl.DataFrame, question: Question, moves: dy.DataFrame[Move]) -> Decision:
+    moving = _moving(pairs, question, moves)
     return Decision(
         workloads=here.workloads,
         fleet=here.fleet,
@@ -238,7 +245,9 @@ def _judged(
     if bare.height * here.fleet.height <= _MOST_PAIRS:
         pairs = candidates(bare, here.fleet)
     else:
-        pairs = some_candidates(bare, here.fleet, shortlist(bare, here.fleet, price))
+        pairs = some_candidates(
+            bare, here.fleet, shortlist(bare, here.fleet, price, crowded=limits.clusters_limited(here.fleet))
+        )
     limited = price(pairs).join(now, on="w", how="left", maintain_order="left")
     legal = judge(with_history(with_saving(limited), moves, at=question.at), CONSTRAINTS, into="refused")
     return _guarded(with_decisions(legal, holds), question)
@@ -285,12 +294,12 @@ def _moving(pairs: pl.DataFrame, question: Question, moves: dy.DataFrame[Move]) 
     """The chosen pairs with `within_cap`."""
     allowed = pl.col("refused").list.len() == 0
     worth = pl.col("must_move") | (pl.col("held").list.len() == 0)
-    open_pairs = pairs.filter(allowed & worth & pl.col("decided").is_null())
-    gains = open_pairs.select(
-        "w", "p", "must_move", gain_gbp_per_hour=pl.col("current_gbp_per_hour") - pl.col("ranking_gbp_per_hour")
-    )
-    given = choose(Gain.validate(gains), uses(open_pairs)).assignment
-    chosen = given.join(open_pairs, on=["w", "p"], how="left", maintain_order="left")
+    gain = (pl.col("current_gbp_per_hour") - pl.col("ranking_gbp_per_hour")).alias("gain_gbp_per_hour")
+    is_open = (allowed & worth & pl.col("decided").is_null()).alias("open")
+    open_pairs = pairs.select("w", "p", "must_move", gain, is_open, *read_by_uses()).filter("open")
+    gains = Gain.validate(open_pairs.select("w", "p", "must_move", "gain_gbp_per_hour"))
+    given = choose(gains, uses(open_pairs)).assignment
+    chosen = given.join(pairs, on=["w", "p"], how="left", maintain_order="left")
     left = moves_left(moves, at=question.at, max_moves_per_week=question.policy.steady.max_moves_per_week)
     return within_cap(chosen, left=left)
 
@@ -299,4 +308,5 @@ def _workload_columns(sure: pl.DataFrame) -> list[str]:
     """The workload's own columns and those of the place it is at; not what was worked out for that place."""
     worked_out = {"full_compute_gbp_per_hour", "gbp_per_hour", "full_gbp_per_hour", "interruptions_per_hour", *TERMS}
     worked_out |= {"breaks", "replicas_per_node", "nodes_needed", "latency_ms", "latency_to"}
+    worked_out |= {"vcpu_usage_p95", "memory_gib_usage_peak", "gpu_usage_ratio_mean", "pool_nodes_max"}
     return [name for name in sure.columns if name not in worked_out and not name.startswith("to_")]

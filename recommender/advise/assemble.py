@@ -118,23 +118,27 @@ def _recommendations(
 
 
 def _placements(placed: pl.DataFrame, ids: Mapping[int, str]) -> tuple[Placement, ...]:
+    # One a workload, and all values are our own: they are not checked again.
+    columns = ("w", "from_cluster", "namespace", "workload_kind", "workload", "to_cluster", "to_pool")
+    more = ("to_instance_type", "to_capacity_type", "gbp_per_hour", "current_gbp_per_hour", "owner")
     return tuple(
-        Placement(
-            cluster=row["from_cluster"],
-            namespace=row["namespace"],
-            workload_kind=row["workload_kind"],
-            workload=row["workload"],
-            to_cluster=row["to_cluster"],
-            to_pool=row["to_pool"],
-            instance_type=row["to_instance_type"],
-            capacity_type=row["to_capacity_type"],
-            gbp_per_hour=round(row["gbp_per_hour"], DIGITS),
-            current_gbp_per_hour=round(row["current_gbp_per_hour"], DIGITS),
-            owner=row["owner"] or None,
-            recommendation_id=ids.get(row["w"]),
+        Placement.model_construct(
+            cluster=cluster,
+            namespace=namespace,
+            workload_kind=kind,
+            workload=workload,
+            to_cluster=to_cluster,
+            to_pool=to_pool,
+            instance_type=instance_type,
+            capacity_type=capacity_type,
+            gbp_per_hour=round(gbp, DIGITS),
+            current_gbp_per_hour=round(now, DIGITS),
+            owner=owner or None,
+            recommendation_id=ids.get(w),
         )
-        for row in placed.iter_rows(named=True)
-    )
+        for w, cluster, namespace, kind, workload, to_cluster, to_pool, instance_type, capacity_type, gbp, now, owner
+        in placed.select(*columns, *more).iter_rows()
+    )  # fmt: skip
 
 
 def _broken(workloads: pl.DataFrame) -> dict[int, _Broken]:

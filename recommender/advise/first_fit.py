@@ -86,7 +86,8 @@ def without_node(pods: list[Replicas], machines: list[Machine], nodes_max: int |
 
 def _in_order(pods: list[Replicas], machines: list[Machine]) -> tuple[list[Machine], list[Replicas]]:
     types = sorted(machines, key=lambda one: one.instance_type)
-    return types, sorted(pods, key=lambda one: (-_size(one, types), one.w))
+    largest = [max((one.room[axis] for one in types), default=0.0) for axis in range(3)]
+    return types, sorted(pods, key=lambda one: (-_size(one, largest), one.w))
 
 
 def _tried(pods: list[Replicas], types: list[Machine], nodes_max: int | None) -> tuple[Counter[int], frozenset[int]]:
@@ -111,36 +112,57 @@ class _Filling:
 
     def __init__(self, types: list[Machine], nodes_max: int | None, *, fewest: bool) -> None:
         self._fewest = fewest
-        self.types: list[int] = []
         self._machines = types
         self._most = math.inf if nodes_max is None else nodes_max
-        self._free: Floats = np.empty((0, 3))
         self._rooms: Floats = np.array([one.room for one in types], dtype=np.float64).reshape(-1, 3)
+        self._count = 0
+        self._free: Floats = np.empty((64, 3))
+        self._types: npt.NDArray[np.int64] = np.empty(64, dtype=np.int64)
+
+    @property
+    def types(self) -> list[int]:
+        """The machine type of each node, in the order of opening."""
+        opened: list[int] = self._types[: self._count].tolist()
+        return opened
 
     def place(self, pods: Replicas) -> bool:
         """This will place all pods of a workload, or none."""
         usable = np.array([may_hold(one, pods) for one in self._machines], dtype=bool)
         if not usable.any():
             return False
-        start = max(0, len(self.types) - _OPEN_NODES)
-        held = np.where(usable[self.types[start:]], _times(self._free[start:], pods.need), 0)
-        taken = np.diff(np.minimum(held.cumsum(), pods.count), prepend=0)
-        left = pods.count - int(taken.sum())
-        number, per_node = self._best(pods, usable, left)
+        tried = slice(max(0, self._count - _OPEN_NODES), self._count)
+        held = _times(self._free[tried], pods.need)
+        if not usable.all():
+            held[~usable[self._types[tried]]] = 0
+        reached = np.minimum(held.cumsum(), pods.count)
+        left = pods.count - (int(reached[-1]) if reached.size else 0)
+        number, per_node = self._best(pods, usable, left) if left else (0, 1)
         opened = -(-left // per_node)
-        if len(self.types) + opened > self._most:
+        if self._count + opened > self._most:
             return False
         need = np.array(pods.need)
-        self._free[start:] -= taken[:, None] * need
-        fresh = np.full(opened, per_node)
-        fresh[-1:] = left - per_node * (opened - 1)
-        self._free = np.vstack([self._free, self._rooms[number] - fresh[:, None] * need])
-        self.types += [number] * opened
+        if left < pods.count:
+            reached[1:] -= reached[:-1].copy()
+            self._free[tried] -= reached[:, None] * need
+        if opened:
+            self._open(number, opened, per_node, left, need)
         return True
+
+    def _open(self, number: int, opened: int, per_node: int, left: int, need: Floats) -> None:
+        """New nodes, all but the last of them full."""
+        end = self._count + opened
+        if end > self._types.size:
+            size = max(end, 2 * self._types.size)
+            self._free = np.resize(self._free, (size, 3))
+            self._types = np.resize(self._types, size)
+        self._free[self._count : end] = self._rooms[number] - per_node * need
+        self._free[end - 1] = self._rooms[number] - (left - per_node * (opened - 1)) * need
+        self._types[self._count : end] = number
+        self._count = end
 
     def _best(self, pods: Replicas, usable: npt.NDArray[np.bool_], left: int) -> tuple[int, int]:
         """The machine type to open for what is left, and how many pods a node of it holds."""
-        each = _times(self._rooms, pods.need).tolist()
+        each = [_times_in(one.room, pods.need) for one in self._machines]
 
         def order(number: int) -> tuple[float, float, int]:
             nodes = -(-left // each[number])
@@ -153,15 +175,21 @@ class _Filling:
 
 def _times(room: Floats, need: tuple[float, float, float]) -> npt.NDArray[np.int64]:
     """How many pods fit in each row of room."""
-    asked = [axis for axis in range(3) if need[axis] > 0]
-    fits = np.floor(room[:, asked] / np.array([need[axis] for axis in asked]) + _ROUNDING)
-    whole: npt.NDArray[np.int64] = np.maximum(fits.min(axis=1), 0).astype(np.int64)
+    each = [room[:, axis] / need[axis] for axis in range(3) if need[axis] > 0]
+    fits = each[0]
+    for more in each[1:]:
+        np.minimum(fits, more, out=fits)
+    whole: npt.NDArray[np.int64] = np.maximum(fits + _ROUNDING, 0.0).astype(np.int64)
     return whole
 
 
-def _size(pods: Replicas, types: list[Machine]) -> float:
+def _times_in(room: tuple[float, float, float], need: tuple[float, float, float]) -> int:
+    """How many pods fit in an empty node."""
+    return max(0, min(int(give / ask + _ROUNDING) for give, ask in zip(room, need, strict=True) if ask > 0))
+
+
+def _size(pods: Replicas, largest: list[float]) -> float:
     """The greatest share of the largest machine that one pod takes."""
-    largest = [max((one.room[axis] for one in types), default=0.0) for axis in range(3)]
     shares = [need / room if room else math.inf for need, room in zip(pods.need, largest, strict=True) if need]
     return max(shares)
 

@@ -44,16 +44,18 @@ def _fewest(pods: list[tuple[float, int]], room: float) -> int:
     if room <= 0:
         return 0
     need = np.array([each / room for each, _ in pods], dtype=np.float64)
-    count = np.array([number for _, number in pods], dtype=np.int64)
-    large = need > 0.5 + _ROUNDING
-    alone = int(count[large].sum())
-    best = 0
-    for least in [0.0, *np.unique(need[~large & (need > 0)]).tolist()]:
-        beside = large & (need <= 1.0 - least + _ROUNDING)
-        small = ~large & (need >= least - _ROUNDING)
-        spare = float((count[beside] * (1.0 - need[beside])).sum())
-        best = max(best, alone + math.ceil(max(0.0, float((count[small] * need[small]).sum()) - spare) - 1e-6))
-    return best
+    order = np.argsort(need, kind="stable")
+    need, count = need[order], np.array([number for _, number in pods], dtype=np.int64)[order]
+    first_large = int(np.searchsorted(need, 0.5 + _ROUNDING, side="right"))
+    small, large = need[:first_large], need[first_large:]
+    alone = int(count[first_large:].sum())
+    # Sums from each small need upwards, and of what large ones leave beside it, for every least need at once.
+    above = np.concatenate([np.cumsum((count[:first_large] * small)[::-1])[::-1], [0.0]])
+    beside = np.concatenate([[0.0], np.cumsum(count[first_large:] * (1.0 - large))])
+    least = np.concatenate([[0.0], small[small > 0]])
+    sums = above[np.searchsorted(small, least - _ROUNDING, side="left")]
+    spare = beside[np.searchsorted(large, 1.0 - least + _ROUNDING, side="right")]
+    return alone + math.ceil(max(0.0, float((sums - spare).max())) - 1e-6)
 
 
 def _least(types: list[Machine], axis: int) -> float:

@@ -2,7 +2,8 @@
 
 Of the hundreds of pairs a workload is refused, those are told that a reader can act on: the cheapest offer that one
 rule alone refuses, per rule, where it would save something; the cheapest refused offer of all; offers without a price;
-and the best legal place that a guard held back or that had no room left.
+and the best legal place that a guard held back or that had no room left. Beyond MOST_TOLD of a stage only what is
+refused to workloads that move is told, and what would save most.
 """
 
 from __future__ import annotations
@@ -26,6 +27,12 @@ _LEGAL = [rule.id for rule in CONSTRAINTS if rule.has_legal_basis]
 _WEEKLY_CAP = "max_moves_per_week"
 _TAKEN = "capacity_taken"
 _ROOM = [capacity.RULE.id, gang.RULE.id, quota.RULE.id]
+_READ = (
+    *("w", "p", "refused", "held", "gbp_per_hour", "ranking_gbp_per_hour", "saving_gbp_per_hour"),
+    *("current_gbp_per_hour", "gpu_request_peak"),
+)
+MOST_TOLD = 10_000
+"""Refusals of a stage; nobody reads more, and their number by rule is in the summary."""
 SIMULATION = "simulation"
 """The guard of advise/simulate.py."""
 
@@ -39,10 +46,13 @@ def refusals(pairs: pl.DataFrame, moving: pl.DataFrame, steady: Steady) -> dict[
         steady: the policy's thresholds.
     """
     moved = moving.filter("within_cap").select("w", planned="gbp_per_hour")
-    planned = pairs.join(moved, on="w", how="left", maintain_order="left").with_columns(
-        planned=pl.coalesce("planned", "current_gbp_per_hour")
+    # Of the many columns only those that say which rows are told; the others are looked up for these.
+    planned = (
+        pairs.select(_READ)
+        .join(moved, on="w", how="left", maintain_order="left")
+        .with_columns(planned=pl.coalesce("planned", "current_gbp_per_hour"), moves=pl.col("planned").is_not_null())
     )
-    told = [*_by_constraints(planned), *_by_guards(planned, moving, steady)]
+    told = [*_by_constraints(planned, pairs), *_by_guards(planned, pairs, moving, steady)]
     grouped: dict[int, list[WorkloadRefusal]] = {}
     for w, refusal in told:
         grouped.setdefault(w, []).append(refusal)
@@ -56,7 +66,21 @@ def counts(pairs: pl.DataFrame) -> tuple[RuleCount, ...]:
     return tuple(RuleCount(rule=rule, offers=number) for rule, number in counted.iter_rows())
 
 
-def _by_constraints(planned: pl.DataFrame) -> Iterable[tuple[int, WorkloadRefusal]]:
+def _most_telling(told: pl.DataFrame, pairs: pl.DataFrame) -> pl.DataFrame:
+    """The rows to tell, with all columns of their pair: at most MOST_TOLD, beside those of workloads that move."""
+    if told.height > MOST_TOLD:
+        saves = (pl.col("planned") - pl.col("gbp_per_hour")).fill_null(float("-inf"))
+        place = pl.struct(-saves, "w", "p", "rules").rank("ordinal")
+        told = told.filter(pl.col("moves") | (place <= MOST_TOLD))
+    chosen = told.select("w", "p", "planned", "offers", _refused="refused")
+    return (
+        chosen.join(pairs, on=["w", "p"], how="left", maintain_order="left")
+        .with_columns(refused="_refused", rule=pl.col("_refused").list.first())
+        .drop("_refused")
+    )
+
+
+def _by_constraints(planned: pl.DataFrame, pairs: pl.DataFrame) -> Iterable[tuple[int, WorkloadRefusal]]:
     # That a GPU machine is kept from a workload without GPUs is counted, but is no choice anybody could make otherwise.
     idle_gpus = (pl.col("gpu_request_peak") == 0) & pl.col("refused").list.contains(gpu_model.RULE.id)
     # A machine that has no price has no known room either: only the price is told.
@@ -76,11 +100,13 @@ def _by_constraints(planned: pl.DataFrame) -> Iterable[tuple[int, WorkloadRefusa
     cheapest_of_all = pl.struct("gbp_per_hour", "p").rank("ordinal").over("w") == 1
     unpriced = pl.col("rules") == price_known.RULE.id
     told = cheapest.filter((alone & saves) | (cheapest_of_all & pl.col("gbp_per_hour").is_not_null()) | unpriced)
-    rows = reasons(told.with_columns(rule=pl.col("refused").list.first()), CONSTRAINTS, rule="rule")
+    rows = reasons(_most_telling(told, pairs), CONSTRAINTS, rule="rule")
     return [(row["w"], _refusal(row, stage="constraint")) for row in rows.iter_rows(named=True)]
 
 
-def _by_guards(planned: pl.DataFrame, moving: pl.DataFrame, steady: Steady) -> Iterable[tuple[int, WorkloadRefusal]]:
+def _by_guards(
+    planned: pl.DataFrame, pairs: pl.DataFrame, moving: pl.DataFrame, steady: Steady
+) -> Iterable[tuple[int, WorkloadRefusal]]:
     """For each workload that stays, the best legal place, if it would have saved something."""
     stays = planned.join(moving.filter("within_cap"), on="w", how="anti")
     legal = stays.filter((pl.col("refused").list.len() == 0) & (pl.col("saving_gbp_per_hour") > 0))
@@ -102,15 +128,16 @@ def _by_guards(planned: pl.DataFrame, moving: pl.DataFrame, steady: Steady) -> I
             .then(pl.lit([_WEEKLY_CAP]))
             .otherwise(pl.lit([_TAKEN])),
             offers=pl.lit(1, pl.UInt32),
+            rules=pl.lit(""),
         )
-        .with_columns(rule=pl.col("refused").list.first())
     )
     texts = {
         _WEEKLY_CAP: f"{steady.max_moves_per_week} moves a week are advised at most; others disturb less a pound saved",
         _TAKEN: "the room there goes to workloads that save more by it",
         SIMULATION: "packed on the pool's nodes beside what runs there at its peak, not every replica finds a node",
     }
-    explained = reasons(best, (*DECISIONS, *worth_rules(steady), BALANCE), rule="rule").with_columns(
+    rules = (*DECISIONS, *worth_rules(steady), BALANCE)
+    explained = reasons(_most_telling(best, pairs), rules, rule="rule").with_columns(
         why=pl.coalesce("why", pl.col("rule").replace_strict(texts, default=None, return_dtype=pl.String))
     )
     return [(row["w"], _refusal(row, stage="guard")) for row in explained.iter_rows(named=True)]

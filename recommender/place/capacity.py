@@ -16,6 +16,7 @@ from recommender.place.shared_quotas import SharedQuotas, no_shared_quotas
 RESOURCES = ("vcpus", "memory_gib", "gpus")
 _PEAKS = {"vcpus": "vcpu_request_peak", "memory_gib": "memory_gib_request_peak", "gpus": "gpu_request_peak"}
 _GIVES = {"vcpus": "to_allocatable_vcpus", "memory_gib": "to_allocatable_memory_gib", "gpus": "to_gpus"}
+_USE = ("w", "p", "limit", "amount", "free")
 _QUOTAS = ("vcpus", "gpus", "nodes")
 _SCOPES = {
     "pool": ("to_cluster", "to_pool"),
@@ -135,12 +136,22 @@ def limit_name(scope: str, word: str) -> pl.Expr:
     return pl.concat_str(pl.lit(f"{scope} "), pl.concat_str(_SCOPES[scope], separator="/"), pl.lit(f" {word}"))
 
 
+def read_by_uses() -> list[str]:
+    """This will name the columns of pairs that `uses` reads, beside w and p."""
+    return sorted(
+        {name for columns in _SCOPES.values() for name in columns}
+        | {name for _, _, free, need in limits() for name in (free, need)}
+    )
+
+
 def uses(pairs: pl.DataFrame) -> dy.DataFrame[Use]:
     """This will list what each pair takes of each limit."""
     parts = []
     for scope, word, free, need in limits():
-        taken = pairs.filter(pl.col(free).is_not_null() & (pl.col(need) > 0))
-        parts.append(taken.select("w", "p", limit=limit_name(scope, word), amount=need, free=free))
+        # Few columns before few rows: a filter copies every column that it is given.
+        narrow = pairs.select("w", "p", *_SCOPES[scope], amount=need, free=free)
+        taken = narrow.filter(pl.col("free").is_not_null() & (pl.col("amount") > 0))
+        parts.append(taken.select("w", "p", "amount", "free", limit=limit_name(scope, word)).select(*_USE))
     return Use.validate(pl.concat(parts).sort("w", "p", "limit"))
 
 
@@ -154,10 +165,9 @@ def limit_facts(pairs: pl.DataFrame) -> pl.DataFrame:
     parts = []
     for scope, word, free, _ in limits():
         known = [pl.col(name) if name in _SCOPES[scope] else pl.lit(None, pl.String).alias(name) for name in names]
-        facts = pairs.filter(pl.col(free).is_not_null()).select(
-            limit_name(scope, word).alias("limit"), *known, scope=pl.lit(scope), resource=pl.lit(word)
-        )
-        parts.append(facts.unique())
+        there = pairs.select(*_SCOPES[scope], free).filter(pl.col(free).is_not_null()).unique(_SCOPES[scope])
+        facts = there.select(limit_name(scope, word).alias("limit"), *known, scope=pl.lit(scope), resource=pl.lit(word))
+        parts.append(facts)
     return pl.concat(parts).sort("limit")
 
 

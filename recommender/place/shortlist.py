@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import polars as pl
 
 from recommender.place.candidates import with_nodes_needed
@@ -32,6 +33,12 @@ _READ = frozenset(
     }
 )
 """What pricing reads; what the constraints read is added."""
+_ALIKE = [
+    *("to_cluster", "to_provider", "to_region", "to_zone", "to_jurisdiction", "to_capacity_type"),
+    *("to_architecture", "to_gpu_model", "to_accelerators"),
+]
+_CHEAPER_BY = ("to_gbp_per_vcpu_hour", "to_gbp_per_gib_hour", "to_gbp_per_gpu_hour")
+_LARGER_BY = ("to_allocatable_vcpus", "to_allocatable_memory_gib", "to_gpus")
 _KEPT = ("w", "p", "limited", "refused")
 
 
@@ -40,6 +47,7 @@ def shortlist(
     fleet: pl.DataFrame,
     price: Callable[[pl.DataFrame], pl.DataFrame],
     *,
+    crowded: frozenset[str] = frozenset(),
     and_columns: tuple[str, ...] = (),
 ) -> pl.DataFrame:
     """This will return the pairs worth looking at.
@@ -48,6 +56,7 @@ def shortlist(
         current: workloads to advise on, from place.candidates.
         fleet: from place.candidates.
         price: adds to pairs what they cost (`ranking_gbp_per_hour`) and which room they take (`to_has_quota`).
+        crowded: clusters where a quota limits a place, so that a dearer machine may be the one that fits.
         and_columns: further columns of the priced pairs to return.
 
     Returns:
@@ -55,7 +64,7 @@ def shortlist(
     """
     needed = _READ | {name for rule in CONSTRAINTS for name in rule.refuses.meta.root_names()}
     workloads = current.select(name for name in current.columns if name in needed)
-    there = fleet.select(name for name in fleet.columns if name in needed)
+    there = undominated(fleet, crowded).select(name for name in fleet.columns if name in needed)
     kinds, places_of_kind = _by_kind(workloads, there)
     numbered = workloads.with_columns(kinds)
     rows = max(1, _PAIRS_A_SLICE * max(1, kinds.n_unique()) // max(1, places_of_kind.height))
@@ -65,6 +74,35 @@ def shortlist(
         for part in parts
     )
     return pl.concat(kept).sort("w", "p")
+
+
+def undominated(fleet: pl.DataFrame, crowded: frozenset[str]) -> pl.DataFrame:
+    """This will leave out places that no workload has among its cheapest.
+
+    A place is left out if so many others of its cluster, region and capacity type, without a limit like itself, are as
+    cheap by every part and give as much room that the shortlist is full before it, the workload's own pool set aside.
+
+    Args:
+        fleet: from place.candidates.
+        crowded: clusters where a quota limits a place.
+    """
+    free = ~pl.col("to_nodes_limited") & ~pl.col("to_cluster").is_in(sorted(crowded)) & pl.col("to_vcpus").is_not_null()
+    gone: list[int] = []
+    for _, alike in fleet.filter(free).group_by(_ALIKE, maintain_order=True):
+        at_most = alike.select(_CHEAPER_BY).to_numpy()
+        at_least = alike.select(_LARGER_BY).to_numpy()
+        better = np.ones((alike.height, alike.height), dtype=bool)
+        for column in at_most.T:
+            better &= column[None, :] <= column[:, None]
+        for column in at_least.T:
+            better &= column[None, :] >= column[:, None]
+        # Of two that are the same in all this the one with the lower number is before the other, as in the shortlist.
+        same = better & better.T
+        better &= ~(same & (alike["p"].to_numpy()[None, :] >= alike["p"].to_numpy()[:, None]))
+        pools = alike["to_pool"].to_numpy()
+        beaten = [len(set(pools[row])) > KEPT_WITHOUT_LIMIT for row in better]
+        gone += alike["p"].filter(pl.Series(beaten)).to_list()
+    return fleet.filter(~pl.col("p").is_in(gone))
 
 
 def _by_kind(workloads: pl.DataFrame, fleet: pl.DataFrame) -> tuple[pl.Series, pl.DataFrame]:

@@ -12,7 +12,7 @@ import dataframely as dy
 import polars as pl
 
 from recommender.frames import Gain, LimitPrice
-from recommender.place.capacity import uses
+from recommender.place.capacity import read_by_uses, uses
 from recommender.place.choose import Chosen, choose
 
 
@@ -39,7 +39,9 @@ def unguarded(pairs: pl.DataFrame, moving: pl.DataFrame) -> Unguarded:
         moving: the pairs that the plan moves. A breach that the plan leaves may be left here too, so that the bound
             holds for the plan.
     """
-    legal = pairs.filter(pl.col("refused").list.len() == 0)
+    legal = pairs.select("w", "p", "current_gbp_per_hour", "gbp_per_hour", "refused", *read_by_uses()).filter(
+        pl.col("refused").list.len() == 0
+    )
     resolved = moving.filter("must_move").select("w", resolved=True)
     gains = (
         legal.join(resolved, on="w", how="left", maintain_order="left")
@@ -52,6 +54,7 @@ def unguarded(pairs: pl.DataFrame, moving: pl.DataFrame) -> Unguarded:
         .pipe(Gain.validate)
     )
     taken = uses(legal)
+    del legal  # Millions of rows that the choice does not read.
     chosen = choose(gains, taken)
     if not resolved.join(chosen.assignment, on="w", how="anti").is_empty():
         chosen = choose(Gain.validate(gains.with_columns(must_move=pl.lit(value=False))), taken)
