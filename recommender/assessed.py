@@ -7,7 +7,7 @@ scheduler are those of that time.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 import dataframely as dy
@@ -20,8 +20,7 @@ from recommender.advise.assess_clusters import Seen
 from recommender.advise.assess_gates import Track
 from recommender.advise.assess_record import Assessment
 from recommender.advise.decision import Question
-from recommender.advise.plan import Plan
-from recommender.cycle import costs_here
+from recommender.cycle import Evaluation, costs_here
 from recommender.frames import WORKLOAD_KEY, ClusterCost, Pool
 from recommender.inputs import appraisal, policy_of, prices_at
 from recommender.ledger.memory import Memory, memory_of, verified
@@ -39,27 +38,28 @@ from recommender.watched import pending_at
 DAY = timedelta(days=1)
 
 
-def assessed(settings: RecommenderSettings, *, at: datetime) -> Assessment:
+def assessed(settings: RecommenderSettings, *, at: datetime, made: Evaluation | None = None) -> Assessment:
     """This will read everything once and assess it.
 
     Args:
         settings: checked settings.
         at: the evaluation time (UTC).
+        made: the evaluation of that time, over the usual window, with states; None: it is not made yet.
 
     Raises:
         TuppenceError: an input is missing or wrong; nothing is said from half of them.
     """
     past = _past(settings, at=at)
     known = outlook_at(settings, at=at)
-    now = appraisal(settings, at=at, memory=past.memory)
+    now = made or _remembered(settings, past, at=at)
     window = Window(now.plan.inputs.usage_window.start, now.plan.inputs.usage_window.end)
     prices, fleet = prices_at(settings, at=at), pools(settings.clusters)
-    here = costs_here(_question(settings, known, prices, fleet, window, at=at), now.flows, fleet)
+    here = costs_here(_question(settings, known, now, prices, fleet, at=at), now.flows, fleet)
     costs = _own_costs(here)
     ground = Ground(
-        plan=merge(now.plan, past.histories, at=at, before=past.proposals).plan,
+        plan=now.plan,
         costs=now.costs,
-        costs_before=_a_day_before(settings, now.plan, at=at),
+        costs_before=_a_day_before(settings, prices, at=at),
         here=costs,
         seen=Seen(
             clusters=settings.clusters,
@@ -104,28 +104,35 @@ def _past(settings: RecommenderSettings, *, at: datetime) -> _Past:
         )
 
 
-def _a_day_before(settings: RecommenderSettings, now: Plan, *, at: datetime) -> dy.DataFrame[ClusterCost] | None:
+def _remembered(settings: RecommenderSettings, past: _Past, *, at: datetime) -> Evaluation:
+    made = appraisal(settings, at=at, memory=past.memory)
+    return replace(made, plan=merge(made.plan, past.histories, at=at, before=past.proposals).plan)
+
+
+def _a_day_before(settings: RecommenderSettings, now: Prices, *, at: datetime) -> dy.DataFrame[ClusterCost] | None:
     """Costs by prices and usage of a day before; None: there were not the same sources of prices, or no usage."""
     try:
-        then = appraisal(settings, at=at - DAY)
+        then = prices_at(settings, at=at - DAY)
+        if set(now.offers["source"]) - set(then.offers["source"]):
+            return None
+        return appraisal(settings, at=at - DAY).costs
     except (PricesUnavailableError, IntegrityError):
         return None
-    there = {one.source for one in then.plan.inputs.snapshots}
-    return then.costs if {one.source for one in now.inputs.snapshots} <= there else None
 
 
 def _question(
     settings: RecommenderSettings,
     known: Outlook,
+    now: Evaluation,
     prices: Prices,
     fleet: dy.DataFrame[Pool],
-    window: Window,
     *,
     at: datetime,
 ) -> Question:
+    window = now.plan.inputs.usage_window
     return Question(
         prices=prices,
-        workloads=known.seen.workloads,
+        workloads=now.workloads,
         pools=fleet,
         policy=policy_of(settings),
         at=at,

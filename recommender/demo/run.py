@@ -62,7 +62,7 @@ def run_demo(folder: Path, *, seed: int, clock: Clock, say: Callable[[str], None
     write_plan(report, ListFormat.TABLE)
     _write(folder / "recommendations.json", as_json(report))
     written = write_report(replace(report, assessment=STEM), folder, names=["html", "md"], stem="report")
-    write_assessment(assessed(settings, at=at), folder, names=["html", "md"], report="report")
+    write_assessment(assessed(settings, at=at, made=made), folder, names=["html", "md"], report="report")
     index = emit_to(folder / "emit", handed(settings, made, at=at))
     say(f"\nWhat {len(index.systems)} systems would be given: {folder / 'emit' / 'index.md'}.")
     say(f"Open {written[0]}. To go on: tuppence recommend --config {path}")

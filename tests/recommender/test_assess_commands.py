@@ -89,11 +89,14 @@ def test_the_report_and_the_assessment_link_each_other_and_its_shape_is_the_publ
     assert len(every) == len(set(every)) == sum(one.workloads for one in found.clusters)
 
 
-def test_tables_say_what_is_missing_for_the_next_mode(run: Run) -> None:
-    shown = run("assess").stdout
+def test_tables_say_what_is_missing_and_with_prices_of_a_day_before_how_steady_the_choice_is(run: Run) -> None:
+    """A day later prices of noon stand and usage ended before: every cluster that was cheapest still is."""
+    shown = run("assess", "--at", "2026-12-01T13:00:00Z").stdout
     assert "Not yet from recommend to shadow. Not met: " in shown
     for title in ("What the clusters cost now", "Workloads that suit a pilot", "From pilot to publish"):
         assert title in shown
+    steady = next(line.split() for line in shown.splitlines() if line.startswith("Steady scores"))
+    assert steady[2:7] == ["100%", "at", "least", "95%", "yes"]
 
 
 def test_an_unknown_format_is_a_usage_error(run: Run, tmp_path: Path) -> None:
