@@ -137,4 +137,11 @@ def _define(url: str, authority: Path, definition: dict[str, Any]) -> None:
             conditions = client.get(f"{path}/{name}").json().get("status", {}).get("conditions") or []
             return any(one["type"] == "Established" and one["status"] == "True" for one in conditions)
 
+        def stored() -> bool:
+            spec = definition["spec"]
+            version = next(one["name"] for one in spec["versions"] if one["served"])
+            listed = client.get(f"/apis/{spec['group']}/{version}/{spec['names']['plural']}")
+            return listed.status_code == httpx2.codes.OK
+
         wait_until(established, seconds=30, otherwise=lambda: "the definition was not established")
+        wait_until(stored, seconds=30, otherwise=lambda: "the server has no storage for its objects")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import count
+from time import monotonic
 
 import pytest
 from lightkube import Client, KubeConfig
@@ -144,3 +145,28 @@ def test_a_round_a_round_with_nothing_new_and_a_withdrawal(hub: Hub, name: str, 
     gone = withdraw(hub, hub.find(name), now=lambda: datetime.now(UTC), wait=waits.append, requests_per_second=1_000)
     assert (gone.gone, gone.left, len(waits)) == (3, {}, 1)
     assert hub.find(name) == []
+
+
+def test_a_thousand_clusters_are_looked_at_in_seconds_and_only_what_changed_is_written(
+    hub: Hub, name: str, until: datetime
+) -> None:
+    """Twelve scores each; in the third round one cluster in ten moved by three points."""
+    terms = Terms(lambda: datetime.now(UTC), timedelta(days=1), timedelta(minutes=2), lambda: True, lambda _: None)
+
+    def publish(moved: int) -> tuple[int, float]:
+        scores = {
+            f"cluster-{cluster:04}": {
+                f"cost-{score}": (cluster * 7 + score * 13) % 90 + 3 * (cluster < moved) for score in range(12)
+            }
+            for cluster in range(1_000)
+        }
+        started = monotonic()
+        made = carry_out(hub, name, Wanted(scores, until), hub.find(name), terms)
+        assert made.is_whole
+        return made.written, monotonic() - started
+
+    assert publish(0)[0] == 1_000
+    written, seconds = publish(0)
+    assert written == 0
+    assert seconds < 10
+    assert publish(100)[0] == 100
