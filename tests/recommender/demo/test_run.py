@@ -14,10 +14,27 @@ from exporters.core.clock import SystemClock
 from exporters.core.errors import TerminalSourceError
 from recommender.advise.plan import Plan
 from recommender.demo.exporter_process import running_exporter
+from recommender.emit.index import Index
+from recommender.emit.registry import SYSTEMS
 from recommender.report.week import Week
+from tests.recommender.emit.test_every_system import checker
 from tests.servers.prometheus import promtool
 
 LONGEST_SECONDS = 60
+ONLY_WITH_PROMETHEUS = {"scheduler-fallback"}
+"""Systems of which a file of usage says nothing."""
+
+
+def handed_over_whole(folder: Path, plan: Plan) -> None:
+    """Sees that every system has objects of the plan's advice, and that they are valid where the schemas are here."""
+    index = Index.model_validate_json((folder / "index.json").read_text(encoding="utf-8"))
+    assert index.evaluated_at == plan.generated_at
+    assert {one.id for one in index.recommendations} == {one.id for one in (*plan.recommendations, *plan.capacity)}
+    told = {part.name for part in index.systems if part.documents}
+    assert told == {system.name for system in SYSTEMS} - ONLY_WITH_PROMETHEUS
+    assert all((folder / path).is_file() for path in index.files)
+    check = checker()
+    assert check is None or check.main(["--strict", str(folder)]) == 0
 
 
 def test_it_shows_prices_and_advice_and_writes_its_files_within_a_minute(tmp_path: Path) -> None:
@@ -47,6 +64,7 @@ def test_it_shows_prices_and_advice_and_writes_its_files_within_a_minute(tmp_pat
     assert plan.recommendations[0].id in (out / "report.md").read_text(encoding="utf-8")
     assert "](assessment.md)" in (out / "report.md").read_text(encoding="utf-8")
     assert "## What the clusters cost now" in (out / "assessment.md").read_text(encoding="utf-8")
+    handed_over_whole(out / "emit", plan)
     body = (out / "metrics.txt").read_bytes()
     assert b'tuppence_exporter_refresh_success{source="onprem"} 1.0' in body
     assert promtool("check", "metrics", stdin=body).returncode == 0
