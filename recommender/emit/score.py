@@ -306,7 +306,13 @@ def _lapses(
     lost = gaps.join(was_priced, on=["score", "cluster"], how="semi")
     told = dict.fromkeys(nowhere, "none of its workloads has a price anywhere that it may be")
     for row in pl.concat([driven_out, lost]).sort("residency_class", "score", "cluster").iter_rows(named=True):
-        told.setdefault(row["residency_class"], f"{row['cluster']} cannot be priced for {row['score']}")
+        looked_at = (row["found"] or 0) == row["workloads"]
+        why = (
+            "cannot be priced"
+            if looked_at
+            else "is not priced for every workload, as the fleet is too large to try all,"
+        )
+        told.setdefault(row["residency_class"], f"{row['cluster']} {why} for {row['score']}")
     return told
 
 

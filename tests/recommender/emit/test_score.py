@@ -298,3 +298,18 @@ def test_scores_are_integers_of_the_range_and_the_order_of_inputs_changes_nothin
     )
     assert scores(turned, clusters=tuple(reversed(FLEET))).scores.equals(made.scores)
     assert isinstance(ClassScore.validate(made.scores), pl.DataFrame)
+
+
+def test_a_cluster_that_was_not_tried_for_a_workload_is_not_called_unpriced_by_a_source() -> None:
+    evaluation = world.appraisal(world.workload("web"), world.workload("api"))
+    left_out = (pl.col("workload") == "api") & (pl.col("to_cluster") == "eks-lon")
+    made = class_scores(
+        ClusterCost.validate(evaluation.costs.filter(~left_out)),
+        evaluation.workloads,
+        clusters=FLEET,
+        policy=world.policy(),
+        inputs=(USAGE,),
+        at=NOON,
+    )
+    assert made.scores.is_empty()
+    assert "too large to try all" in made.lapsed[0].why
