@@ -30,7 +30,7 @@ _Tier = tuple[CapacityRecommendation, CapacityMove]
 
 
 def bursts(subject: Subject, legal: Legal) -> Iterator[Document | NotExpressed]:
-    """This will write how workloads overflow, one file a workload, and how they return, one file a return."""
+    """This will write how workloads overflow, one file a workload, and how they return, one file a return and home."""
     tiers: dict[Key, list[_Tier]] = {}
     returns: list[CapacityRecommendation] = []
     for advice in live_capacity(subject):
@@ -97,7 +97,10 @@ def _overflow_document(subject: Subject, legal: Legal, key: Key, kept: list[Capa
         "when the workload changes next, such as when it is scaled."
         + (" The override replaces a nodeSelector and tolerations that the workload has." if overrides else ""),
         rollback="kubectl apply -f the file of the roll-back: it keeps the workload at home and has it placed anew.",
-        rollback_objects=(propagation(meta, key, [("home", [key[0]])]), _rebalancer(subject, kept[0], [key])),
+        rollback_objects=(
+            propagation(meta, key, [("home", [key[0]])]),
+            _rebalancer(subject, kept[0], [key], of=(key[2].lower(), key[3])),
+        ),
         expires_at=min(one.expires_at for one in kept),
         recommendations=tuple(sorted(one.id for one in kept)),
         clusters=(key[0], *order),
@@ -106,33 +109,39 @@ def _overflow_document(subject: Subject, legal: Legal, key: Key, kept: list[Capa
 
 
 def _return(subject: Subject, legal: Legal, advice: CapacityRecommendation) -> Iterator[Document | NotExpressed]:
-    keys = []
+    homes: dict[str, list[Key]] = {}
     for move in advice.moves:
         key = key_of(move)
-        why = _why_not(legal, key, move)
-        if why:
+        if why := _why_not(legal, key, move):
             yield NotExpressed(f"{advice.id} for {'/'.join(key)}", why)
         else:
-            keys.append(key)
-    if not keys:
-        return
-    policies = [propagation(legal.metadata(subject, key, [advice]), key, [("home", [key[0]])]) for key in keys]
-    yield Document(
-        path=file_name("return", advice.id, ending="yaml"),
+            homes.setdefault(key[0], []).append(key)
+    for home, keys in sorted(homes.items()):
+        yield _return_document(subject, legal, advice, home, keys)
+
+
+def _return_document(
+    subject: Subject, legal: Legal, advice: CapacityRecommendation, home: str, keys: list[Key]
+) -> Document:
+    policies = [propagation(legal.metadata(subject, key, [advice]), key, [("home", [home])]) for key in keys]
+    return Document(
+        path=file_name("return", advice.id, home, ending="yaml"),
         form="manifest",
-        objects=(*policies, _rebalancer(subject, advice, keys)),
-        says=f"{advice.title}: {len(keys)} workloads are propagated to their home alone and placed anew.",
+        objects=(*policies, _rebalancer(subject, advice, keys, of=(home,))),
+        says=f"{advice.title}: {len(keys)} workloads are propagated to {home} alone and placed anew.",
         apply="On Karmada's API server: kubectl apply -f FILE. The WorkloadRebalancer acts at once.",
         rollback="Apply the file of the burst again while it is advised; else scale the workload at home.",
         expires_at=advice.expires_at,
         recommendations=(advice.id,),
-        clusters=tuple(sorted({key[0] for key in keys})),
+        clusters=(home,),
         workloads=tuple(keys),
     )
 
 
-def _rebalancer(subject: Subject, advice: CapacityRecommendation, keys: list[Key]) -> Manifest:
-    meta = metadata(subject, dns_subdomain("tuppence", advice.id), advice=[advice], expires_at=advice.expires_at)
+def _rebalancer(subject: Subject, advice: CapacityRecommendation, keys: list[Key], *, of: tuple[str, ...]) -> Manifest:
+    """One that has a name of its own: Karmada acts on a WorkloadRebalancer once."""
+    name = dns_subdomain("tuppence", advice.id, *of)
+    meta = metadata(subject, name, advice=[advice], expires_at=advice.expires_at)
     return {
         "apiVersion": "apps.karmada.io/v1alpha1",
         "kind": "WorkloadRebalancer",

@@ -118,7 +118,7 @@ def test_the_roll_back_of_a_burst_keeps_the_workload_at_home_and_places_it_anew(
 
 def test_a_return_withdraws_the_overflow_and_rebalances() -> None:
     made = emit(placing(worker(), capacity=(back(moves=[worker_move()]),)))
-    policy, rebalancer = document_at(made, "return.return0000000001.yaml").objects
+    policy, rebalancer = document_at(made, "return.return0000000001.onprem-lon.yaml").objects
     assert "overflowAffinities" not in str(policy)
     assert rebalancer["spec"]["workloads"] == [
         {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "ml", "name": "worker"}
