@@ -313,3 +313,47 @@ def test_a_cluster_that_was_not_tried_for_a_workload_is_not_called_unpriced_by_a
     )
     assert made.scores.is_empty()
     assert "too large to try all" in made.lapsed[0].why
+
+
+CELL = st.one_of(st.none(), st.floats(min_value=0.0, max_value=50.0))
+
+
+@given(cells=st.lists(st.lists(CELL, min_size=3, max_size=3), min_size=3, max_size=3))
+def test_a_cluster_has_points_only_if_every_workload_is_allowed_there_and_a_cheaper_one_never_has_fewer(
+    cells: list[list[float | None]],
+) -> None:
+    """cells: the price of each of three workloads in each of three clusters; None: forbidden."""
+    names = ("a", "b", "c")
+    rows = world.workloads(*(world.workload(name, cluster=FLEET[0]) for name in names))
+    costs = [
+        {
+            **dict(zip(("cluster", "namespace", "workload_kind"), (FLEET[0], "shop", "Deployment"), strict=True)),
+            "workload": name,
+            "to_cluster": cluster,
+            "to_capacity_type": "on-demand",
+            "to_pool": "general",
+            "to_instance_type": "m5.xlarge",
+            "allowed": price is not None,
+            "has_room": price is not None,
+            "rules": [] if price is not None else ["residency"],
+            "gbp_per_hour": price,
+            "is_current": cluster == FLEET[0],
+        }
+        for name, line in zip(names, cells, strict=True)
+        for cluster, price in zip(FLEET, line, strict=True)
+    ]
+    frame = ClusterCost.validate(pl.DataFrame(costs, schema=ClusterCost.create_empty().schema))
+    made = class_scores(frame, rows, clusters=FLEET, policy=world.policy(), inputs=(USAGE,), at=NOON)
+    basis = [line for line in cells if any(price is not None for price in line)]
+    found = values(made, "cost-uk-any")
+    assert found.keys() == (set(FLEET) if basis else set())
+    totals: dict[str, float] = {}
+    for place, cluster in enumerate(FLEET if basis else ()):
+        prices = [line[place] for line in basis]
+        whole = [price for price in prices if price is not None]
+        assert (found[cluster] > 0) == (len(whole) == len(prices))
+        if len(whole) == len(prices):
+            totals[cluster] = sum(whole)
+    for one_cluster, cost in totals.items():
+        for other, dearer in totals.items():
+            assert found[one_cluster] >= found[other] or cost >= dearer * (1 - 1e-9)
