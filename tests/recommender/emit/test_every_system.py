@@ -23,6 +23,7 @@ from recommender.emit.registry import SYSTEMS
 from recommender.emit.subject import allowed_clusters
 from recommender.emit.write import files_of
 from tests.recommender.emit.golden import handed_over
+from tests.recommender.emit.placing import burst, placing, worker, worker_move
 from tests.recommender.emit.subjects import CLUSTERS, subject
 from tests.recommender.world import flow, flows, workload
 
@@ -149,6 +150,31 @@ def test_no_system_is_told_of_a_cluster_that_the_policy_forbids_and_the_order_of
     mixed = [(system, system.emit(again)) for system in SYSTEMS]
     assert files_of(given_subject, emitted) == files_of(again, mixed)
     assert [one.not_expressed for _, one in emitted] == [one.not_expressed for _, one in mixed]
+
+
+BELGIUM = {
+    "cluster": "gke-bel",
+    "pool": "general",
+    "provider": "gcp",
+    "region": "europe-west1",
+    "jurisdiction": "EEA",
+    "instance_type": "n2-standard-4",
+    "capacity_type": "on-demand",
+}
+
+
+@pytest.mark.parametrize("system", SYSTEMS, ids=lambda system: system.name)
+def test_advice_that_names_a_forbidden_cluster_is_written_by_no_system(system: System) -> None:
+    """Whatever made such advice: the emitters look for themselves."""
+    overflow = placing(worker(residency_class="uk"), capacity=(burst(worker_move(), recommended=BELGIUM),))
+    given_subject = handed_over()
+    (web,) = [one for one in given_subject.plan.recommendations if one.target.workload == "web"]
+    wrong = web.model_copy(update={"recommended": web.recommended.model_copy(update=BELGIUM)})
+    moved = replace(given_subject, plan=given_subject.plan.model_copy(update={"recommendations": (wrong,)}))
+    for each in (overflow, moved):
+        for document in system.emit(each).documents:
+            assert not forbidden(each, document), document.path
+            assert wrong.id not in document.recommendations, document.path
 
 
 @pytest.mark.parametrize("system", SYSTEMS, ids=lambda system: system.name)
