@@ -49,6 +49,7 @@ class Planned:
     peak: Needs
     gang: Needs
     gang_size: int
+    replicas_peak: float
 
 
 def planned(subject: Subject) -> tuple[Planned, ...]:
@@ -78,6 +79,7 @@ def planned(subject: Subject) -> tuple[Planned, ...]:
                     peak=Needs(row["vcpu_request_peak"], row["memory_gib_request_peak"], row["gpu_request_peak"]),
                     gang=_gang(row["gang_size"], row["replicas_peak"], row),
                     gang_size=row["gang_size"],
+                    replicas_peak=row["replicas_peak"],
                 )
             )
     return tuple(found)

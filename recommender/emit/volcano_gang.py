@@ -25,15 +25,17 @@ from recommender.frames import WORKLOAD_KEY
 def gangs(subject: Subject) -> Emitted:
     """This will write a PodGroup for every gang, where the plan has it."""
     limits = _limits(subject)
+    owned, classes = owned_capacity(subject), class_of(subject)
     found = [one for one in planned(subject) if one.gang_size > 1]
     documents = []
     said = [*_homeless(subject)]
     for one in found:
-        why = _never(subject, one, limits.get(one.cluster))
+        why = _never(one, limits.get(one.cluster))
         if why:
             said.append(NotExpressed("/".join(one.key), why))
         else:
-            documents.append(_document(subject, one))
+            shared = one.cluster in owned and one.capacity_type in PAID_FOR
+            documents.append(_document(subject, one, classes[one.key] if shared else None))
     return Emitted(tuple(documents), tuple(said))
 
 
@@ -64,13 +66,12 @@ def _homeless(subject: Subject) -> list[NotExpressed]:
     return said
 
 
-def _never(subject: Subject, row: Planned, limit: Needs | None) -> str:
+def _never(row: Planned, limit: Needs | None) -> str:
     """Why a gang would wait for ever where the plan has it; empty: it would not."""
-    replicas = subject.workloads.filter(**dict(zip(WORKLOAD_KEY, row.key, strict=True)))["replicas_peak"][0]
-    if replicas < row.gang_size:
+    if row.replicas_peak < row.gang_size:
         return (
-            f"at most {replicas:g} of its replicas were seen at once, fewer than its gang of {row.gang_size}: with "
-            "that minMember it would never start; correct its gang_size or its replicas"
+            f"at most {row.replicas_peak:g} of its replicas were seen at once, fewer than its gang of {row.gang_size}: "
+            "with that minMember it would never start; correct its gang_size or its replicas"
         )
     if dns_label(row.namespace) != row.namespace:
         return "its namespace is none that Kubernetes takes"
@@ -85,13 +86,13 @@ def _never(subject: Subject, row: Planned, limit: Needs | None) -> str:
     return f"its gang of {row.gang_size} needs {', '.join(short)} that {row.cluster} has at all" if short else ""
 
 
-def _document(subject: Subject, row: Planned) -> Document:
+def _document(subject: Subject, row: Planned, residency_class: str | None) -> Document:
+    """The PodGroup; residency_class None: no Queue is written where it runs."""
     until = expiry(subject)
     name = dns_subdomain(row.key[3])
     resources = {"cpu": cpu(row.gang.vcpus), "memory": memory(row.gang.memory_gib)}
     resources |= {GPU: whole(row.gang.gpus)} if row.gang.gpus > 0 else {}
-    shared = row.cluster in owned_capacity(subject) and row.capacity_type in PAID_FOR
-    queue = {"queue": queue_name(subject, class_of(subject)[row.key])} if shared else {}
+    queue = {"queue": queue_name(subject, residency_class)} if residency_class is not None else {}
     group = {
         "apiVersion": "scheduling.volcano.sh/v1beta1",
         "kind": "PodGroup",
