@@ -20,6 +20,7 @@ from recommender.cli import AtOption, OutputOption, load_settings
 from recommender.feedback import feedback as read_back
 from recommender.feedback import read_objects
 from recommender.ledger.links import linked_rows
+from recommender.publishing import Publishing
 from recommender.report import words
 from recommender.report.assessment import FORMATS, check_formats, write_assessment
 from recommender.report.assessment_view import AssessmentPage, Table, page_of
@@ -62,16 +63,22 @@ def assess(
 @app.command()
 def feedback(
     decisions: Annotated[
-        Path, typer.Option(metavar="FILE", help="What kubectl get … -o json or -o yaml prints; -: standard input.")
-    ],
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="What kubectl get … -o json or -o yaml prints; -: standard input; default: Placements of emit.hub.",
+        ),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Write nothing into the ledger.")] = False,
     config: ConfigOption = None,
     output: OutputOption = ListFormat.TABLE,
 ) -> None:
     """Read what schedulers decided back, and write down the advice that they carried out."""
     with errors_explained():
-        settings, objects = load_settings(config), read_objects(decisions)
-        links = read_back(settings, objects, at=SystemClock().now(), where=str(decisions), write=not dry_run)
+        settings = load_settings(config)
+        objects = Publishing(settings).decided() if decisions is None else read_objects(decisions)
+        where = "emit.hub" if decisions is None else str(decisions)
+        links = read_back(settings, objects, at=SystemClock().now(), where=where, write=not dry_run)
         rows = linked_rows(links)
         write_rows(rows, output, table=_people_read(rows), title="Decisions")
 

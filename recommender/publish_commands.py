@@ -19,8 +19,10 @@ from recommender.emit.live.modes import Allowed, Mode
 from recommender.emit.live.publisher import Withdrawn
 from recommender.emit.live.rbac import rights
 from recommender.ledger_commands import AuthorOption, ReasonOption
+from recommender.observe.hub_fleet import DISAGREE
 from recommender.publishing import Published, Publishing, approve, mode_in_force, running_in
 from recommender.recorded import recorded
+from recommender.report import words
 from recommender.scored import all_scores
 
 app = typer.Typer(no_args_is_help=True)
@@ -74,6 +76,16 @@ def print_rights(
     with errors_explained():
         hub = load_settings(config).emit.hub
         yaml.safe_dump_all(rights(mode, hub, namespace=namespace, account=account), sys.stdout, sort_keys=False)
+
+
+@mode_app.command()
+def fleet(config: ConfigOption = None, output: OutputOption = ListFormat.TABLE) -> None:
+    """Set the fleet beside what the hub says of it: which clusters it has, and where each is said to be."""
+    with errors_explained():
+        found = Publishing(load_settings(config)).fleet()
+        write_rows(found, output, table=_visible(found), title="Clusters on the hub")
+    if not found.filter(pl.col("problem").str.starts_with(DISAGREE)).is_empty():
+        raise typer.Exit(1)
 
 
 @app.command()
@@ -167,6 +179,11 @@ def _withdrawn_words(made: Withdrawn) -> str:
     told = [f"Taken back: {made.gone} objects."]
     told += [f"Still there: {name} in {namespace}: {why}" for (namespace, name), why in sorted(made.left.items())]
     return "\n".join(told + (["Run it again when these are mended."] if made.left else []))
+
+
+def _visible(table: pl.DataFrame) -> pl.DataFrame:
+    """What others wrote may hold characters that a terminal obeys."""
+    return table.with_columns(pl.col(pl.String).map_elements(words.shown, return_dtype=pl.String))
 
 
 def _say(text: str) -> None:

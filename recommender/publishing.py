@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from exporters.core.clock import Clock, SystemClock
 from exporters.core.errors import SettingsError
 from recommender.cycle import Evaluation
@@ -24,12 +26,17 @@ from recommender.emit.score import Scores
 from recommender.ledger.approvals import Approval
 from recommender.ledger.publications import Publication
 from recommender.ledger.store import Ledger, Reader
+from recommender.observe.fleet import pools
+from recommender.observe.hub_fleet import hub_fleet
 from recommender.settings import RecommenderSettings
 
 if TYPE_CHECKING:
     from recommender.emit.live.hub import Hub
     from recommender.emit.live.rounds import Outcome
 
+
+Object = Mapping[str, Any]
+"""An object of the API, as JSON values."""
 
 Goes = Callable[[str, str], bool]
 """Whether an object, by name and namespace, is to go."""
@@ -113,6 +120,14 @@ def approve(settings: RecommenderSettings, mode: Mode, *, at: datetime, author: 
     return made
 
 
+def _renamed(decision: Object, here: Mapping[str, str]) -> Object:
+    status = decision.get("status") or {}
+    chosen = [
+        one | {"clusterName": here.get(one["clusterName"], one["clusterName"])} for one in status.get("decisions") or []
+    ]
+    return {**decision, "status": {**status, "decisions": chosen}}
+
+
 @dataclass(slots=True)
 class Publishing:
     """Publishes the scores of evaluations.
@@ -169,6 +184,39 @@ class Publishing:
             return None
         with self._hub() as hub:
             return self._withdraw(hub, lambda name, there: not can.covers(name, there))
+
+    def decided(self) -> list[Object]:
+        """This will return the hub's Placements and PlacementDecisions, its clusters by the names that they have here.
+
+        Raises:
+            TuppenceError: the hub does not answer, or does not let them be read.
+        """
+        here = {there: name for name, there in self.settings.emit.hub.managed_clusters.items()}
+        with self._hub() as hub:
+            return [*hub.placements(), *(_renamed(one, here) for one in hub.placement_decisions())]
+
+    def fleet(self) -> pl.DataFrame:
+        """This will set the fleet beside what the hub says of it; see observe.hub_fleet.
+
+        Raises:
+            TuppenceError: the hub does not answer, or does not let its clusters be read.
+        """
+        from recommender.emit.live.refusals import HubError  # noqa: PLC0415 - see _hub
+
+        with self._hub() as hub:
+            try:
+                profiles = hub.cluster_profiles()
+            except HubError as error:
+                if error.code not in {403, 404}:
+                    raise
+                profiles = []  # an inventory of their kind is optional, and so is the right to read it
+            return hub_fleet(
+                dict(pools(self.settings.clusters).select("cluster", "jurisdiction").iter_rows()),
+                names=self.settings.emit.hub.managed_clusters,
+                managed_clusters=hub.managed_clusters(),
+                cluster_profiles=profiles,
+                label_prefix=self.settings.emit.label_prefix,
+            )
 
     def _hub(self) -> Hub:
         try:

@@ -13,6 +13,7 @@ from typing import Any
 GROUP = "cluster.open-cluster-management.io"
 KINDS = {
     "addonplacementscores": (f"{GROUP}/v1alpha1", "AddOnPlacementScore"),
+    "placements": (f"{GROUP}/v1beta1", "Placement"),
     "placementdecisions": (f"{GROUP}/v1beta1", "PlacementDecision"),
     "managedclusters": (f"{GROUP}/v1", "ManagedCluster"),
     "clusterprofiles": ("multicluster.x-k8s.io/v1alpha1", "ClusterProfile"),

@@ -348,3 +348,55 @@ def test_the_service_publishes_after_its_evaluation_and_tells_how_it_went(
     hub.fault = lambda _: Fault(cut=True)
     assert not service.publish()
     assert service.app().last.state.publication_succeeded is False
+
+
+LABEL = "tuppence.internal/jurisdiction"
+
+
+def test_the_fleet_is_set_beside_what_the_hub_says_of_it(
+    run: Run, configure: Callable[..., Path], hub: FakeHub
+) -> None:
+    """The cluster in Dublin calls itself British: a Placement for British data would choose it by that label."""
+    configure("recommend", managed_clusters={"eks-eu-west-1": "dublin"})
+    hub.put("managedclusters", "aks-uksouth", metadata={"labels": {LABEL: "GB"}})
+    hub.put("managedclusters", "dublin", metadata={"labels": {LABEL: "GB"}})
+    hub.put("managedclusters", "eks-eu-west-2")
+    hub.put("managedclusters", "stranger")
+    hub.put(
+        "clusterprofiles",
+        "aks-uksouth",
+        "fleet-system",
+        status={"properties": [{"name": LABEL, "value": "GB"}]},
+    )
+    result = run("mode", "fleet", "-o", "json")
+    found = {one["cluster"] or one["on_hub"]: one for one in json.loads(result.stdout)}
+    assert result.exit_code == 1
+    assert (found["aks-uksouth"]["problem"], found["aks-uksouth"]["profile"]) == ("", "GB")
+    assert found["eks-eu-west-1"]["problem"] == "they disagree on where it is: settings EEA, label GB"
+    assert found["eks-eu-west-2"]["problem"].startswith("it has no label of its jurisdiction")
+    assert found["onprem-lon-1"]["problem"].startswith("it is no managed cluster")
+    assert found["stranger"]["problem"].startswith("the settings do not have it")
+
+
+def test_a_cluster_that_contradicts_its_label_is_found_without_the_right_to_read_profiles(
+    run: Run, configure: Callable[..., Path], hub: FakeHub
+) -> None:
+    configure("recommend")
+    claims = [{"name": "jurisdiction.tuppence.internal", "value": "EEA"}]
+    hub.put("managedclusters", "aks-uksouth", metadata={"labels": {LABEL: "GB"}}, status={"clusterClaims": claims})
+    hub.fault = lambda request: Fault(403, "no") if request.path.endswith("clusterprofiles") else None
+    result = run("mode", "fleet", "-o", "json")
+    assert result.exit_code == 1
+    assert "settings GB, label GB, claim EEA" in result.stdout
+
+
+def test_decisions_are_read_back_from_the_hub(run: Run, configure: Callable[..., Path], hub: FakeHub) -> None:
+    configure("recommend", managed_clusters={"eks-eu-west-2": "london"})
+    hub.put("placements", "web", "shop")
+    labels = {"cluster.open-cluster-management.io/placement": "web"}
+    decided = {"decisions": [{"clusterName": "london", "reason": ""}]}
+    hub.put("placementdecisions", "web-decision-1", "shop", metadata={"labels": labels}, status=decided)
+    result = run("feedback", "--dry-run", "-o", "json")
+    assert result.exit_code == 0, result.stderr
+    assert row(result)["source"] == "Placement shop/web"
+    assert "eks-eu-west-2" in result.stdout

@@ -28,6 +28,7 @@ from recommender.emit_settings import EmitSettings
 
 _OCM = "cluster.open-cluster-management.io"
 SCORE = create_namespaced_resource(_OCM, "v1alpha1", "AddOnPlacementScore", "addonplacementscores")
+_PLACEMENT = create_namespaced_resource(_OCM, "v1beta1", "Placement", "placements")
 _DECISION = create_namespaced_resource(_OCM, "v1beta1", "PlacementDecision", "placementdecisions")
 _CLUSTER = create_global_resource(_OCM, "v1", "ManagedCluster", "managedclusters")
 _PROFILE = create_namespaced_resource("multicluster.x-k8s.io", "v1alpha1", "ClusterProfile", "clusterprofiles")
@@ -200,16 +201,21 @@ class Hub:
         """
         return self._list(_PROFILE, "*", what="ClusterProfiles")
 
-    def placement_decisions(self, namespace: str | None = None) -> list[Object]:
-        """This will return PlacementDecisions: `status.decisions[].clusterName`, the Placement's name in a label.
-
-        Args:
-            namespace: None: of all.
+    def placements(self) -> list[Object]:
+        """This will return every Placement, with the annotations that say which advice it carries out.
 
         Raises:
             HubError: see managed_clusters.
         """
-        return self._list(_DECISION, namespace or "*", what="PlacementDecisions")
+        return self._list(_PLACEMENT, "*", what="Placements")
+
+    def placement_decisions(self) -> list[Object]:
+        """This will return every PlacementDecision: `status.decisions[].clusterName`, the Placement's name in a label.
+
+        Raises:
+            HubError: see managed_clusters.
+        """
+        return self._list(_DECISION, "*", what="PlacementDecisions")
 
     def _apply(self, name: str, namespace: str, body: Object, *, dry_run: bool = False) -> Object:
         answer: Object = self._client.patch(

@@ -16,7 +16,7 @@ _GROUP = "cluster.open-cluster-management.io"
 _API = "rbac.authorization.k8s.io/v1"
 _SCORES = "addonplacementscores"
 _READS = (
-    ((_GROUP,), ("managedclusters", "placementdecisions")),
+    ((_GROUP,), ("managedclusters", "placements", "placementdecisions")),
     (("multicluster.x-k8s.io",), ("clusterprofiles",)),
 )
 
