@@ -10,6 +10,7 @@ import typer
 import exporters.cli
 import recommender.assess_commands
 import recommender.cli
+import recommender.deliver_commands
 import recommender.emit_commands
 import recommender.ledger_commands
 import recommender.publish_commands
@@ -60,6 +61,7 @@ for commands in (
     recommender.ledger_commands.app,
     recommender.assess_commands.app,
     recommender.publish_commands.app,
+    recommender.deliver_commands.app,
 ):
     app.registered_commands.extend(commands.registered_commands)
 app.add_typer(recommender.publish_commands.mode_app, name="mode")

@@ -77,6 +77,10 @@ AtOption = Annotated[
     datetime | None,
     typer.Option("--at", parser=_moment, metavar="TIME", help="Evaluation time, ISO 8601 in UTC; default: now."),
 ]
+WeekOption = Annotated[
+    Week | None,
+    typer.Option(parser=_week, metavar="WEEK", help="2026-W48, or a date in the week; default: the last whole one."),
+]
 
 
 NoLedgerOption = Annotated[
@@ -141,12 +145,7 @@ def burst(
 @app.command()
 def report(
     config: ConfigOption = None,
-    week: Annotated[
-        Week | None,
-        typer.Option(
-            parser=_week, metavar="WEEK", help="2026-W48, or a date in the week; default: the last whole one."
-        ),
-    ] = None,
+    week: WeekOption = None,
     out: Annotated[Path, typer.Option(help="Folder to write into; made if it is not there.")] = Path("tuppence-report"),
     form: Annotated[
         list[str] | None, typer.Option("--format", help="html, md, json, csv; may be repeated; default: all.")

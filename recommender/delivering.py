@@ -6,7 +6,7 @@ again by whichever comes first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 
 import structlog
@@ -27,7 +27,12 @@ Parcels = Mapping[str, Parcel]
 
 
 def deliver_due(
-    ledger: Ledger, settings: DeliverSettings, *, now: Callable[[], datetime], make: Callable[[Week], Parcels]
+    ledger: Ledger,
+    settings: DeliverSettings,
+    *,
+    now: Callable[[], datetime],
+    make: Callable[[Week], Parcels],
+    owners: Callable[[Week], Iterable[str] | None] = lambda _week: None,
 ) -> tuple[Delivery, ...]:
     """This will deliver the report that is due, if one is and it has not gone out yet.
 
@@ -36,6 +41,7 @@ def deliver_due(
         settings: channels and times.
         now: the clock.
         make: makes the reports of a week; asked only when something is to be sent.
+        owners: the scopes of a week's report, where the caller has made it before; None: it has not.
 
     Returns:
         The outcomes, one an attempt; empty: nothing was due.
@@ -44,7 +50,7 @@ def deliver_due(
         TuppenceError: the ledger or the report failed; nothing was sent then.
     """
     week = due_week(settings, now=now())
-    if week is None or not settings.channels or _all_done(ledger, settings, week, now()):
+    if week is None or not settings.channels or _all_done(ledger, settings, week, now(), owners(week)):
         return ()
     return deliver(ledger, settings, week, now=now, parcels=make(week))
 
@@ -56,6 +62,7 @@ def deliver(
     *,
     now: Callable[[], datetime],
     parcels: Parcels,
+    by_hand: bool = False,
     again: bool = False,
 ) -> tuple[Delivery, ...]:
     """This will try what is to be tried of a week now, each delivery by itself.
@@ -66,26 +73,31 @@ def deliver(
         week: whose report.
         now: the clock.
         parcels: its reports.
-        again: a person asks; see due.
+        by_hand: see due.
+        again: see due.
 
     Raises:
         TuppenceError: the ledger failed. What is claimed and not sent then ends as `unknown`.
     """
     with ledger.reading() as reader:
         known = standing_of(reader.deliveries(week=week.id), at=now())
-    asked = due(settings, week, owners=parcels, known=known, now=now(), again=again)
+    asked = due(settings, week, owners=parcels, known=known, now=now(), by_hand=by_hand, again=again)
     outcomes = (_one(ledger, settings, one, parcels[one.scope], now) for one in asked)
     return tuple(one for one in outcomes if one is not None)
 
 
-def _all_done(ledger: Ledger, settings: DeliverSettings, week: Week, now: datetime) -> bool:
-    """Whether no known delivery is due; owners are known once their channel was tried."""
+def _all_done(
+    ledger: Ledger, settings: DeliverSettings, week: Week, now: datetime, owners: Iterable[str] | None
+) -> bool:
+    """Whether nothing is due; who are the owners is known once the report was made or their channel was tried."""
     with ledger.reading() as reader:
         known = standing_of(reader.deliveries(week=week.id), at=now)
-    owners = {scope for _, scope, _ in known if scope}
+    if owners is not None:
+        return not due(settings, week, owners=owners, known=known, now=now)
+    named = {scope for _, scope, _ in known if scope}
     tried = {channel for _, _, channel in known}
     untried = [one for one in settings.channels if one.name not in tried]
-    return not untried and not due(settings, week, owners=owners, known=known, now=now)
+    return not untried and not due(settings, week, owners=named, known=known, now=now)
 
 
 def _one(

@@ -1,6 +1,7 @@
 """Says when: evaluations, a verification a day, rounds to the hub, never two at a time; serving.py says what.
 
-An interval job runs in UTC, so no change of the clocks makes it run twice or not at all.
+An interval job runs in UTC, so no change of the clocks makes it run twice or not at all. Reports go out by the clock of
+their readers and in a thread of their own, so that a mail server that hangs holds up no evaluation.
 """
 
 from __future__ import annotations
@@ -10,13 +11,20 @@ from datetime import UTC, datetime, timedelta
 
 from apscheduler.executors.pool import ThreadPoolExecutor
 from apscheduler.schedulers.background import BackgroundScheduler
+from apscheduler.triggers.cron import CronTrigger
 from apscheduler.triggers.interval import IntervalTrigger
+
+from recommender.deliver_settings import DeliverSettings
 
 Scheduler = BackgroundScheduler
 
 EVALUATION_JOB = "evaluate"
 VERIFICATION_JOB = "verify"
 PUBLICATION_JOB = "publish"
+DELIVERY_JOB = "deliver"
+"""At the time that the settings name."""
+DELIVERY_AGAIN_JOB = "deliver-again"
+"""At the start and then regularly: what was missed while nobody ran, and what failed."""
 VERIFY_EVERY = timedelta(days=1)
 """A move gains a day of usage a day; what could not be measured yet is looked at again then."""
 AGAIN_AFTER_FAILURE = timedelta(minutes=1)
@@ -51,7 +59,7 @@ def scheduler_for(
     """
     scheduler = BackgroundScheduler(
         timezone=UTC,
-        executors={"default": ThreadPoolExecutor(1)},
+        executors={"default": ThreadPoolExecutor(1), DELIVERY_JOB: ThreadPoolExecutor(1)},
         job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": 3600},
     )
 
@@ -78,3 +86,21 @@ def next_run(scheduler: BackgroundScheduler, name: str = EVALUATION_JOB) -> date
     """This will return when a job is due next."""
     job = scheduler.get_job(name)
     return None if job is None else job.next_run_time
+
+
+def add_delivery(
+    scheduler: BackgroundScheduler, deliver: Callable[[], object], settings: DeliverSettings, *, first: datetime
+) -> None:
+    """This will let a scheduler deliver reports: at their time, and from `first` on what was missed or failed.
+
+    Args:
+        scheduler: from scheduler_for.
+        deliver: one round of deliveries; it notes its own failure, and does nothing when nothing is due.
+        settings: the day, its time, and the pause after a failure.
+        first: when it is looked for what was missed.
+    """
+    hour, minute = (int(part) for part in settings.time.split(":"))
+    weekly = CronTrigger(day_of_week=settings.day[:3], hour=hour, minute=minute, timezone=settings.time_zone)
+    again = IntervalTrigger(minutes=settings.retry_minutes, timezone=UTC)
+    scheduler.add_job(deliver, weekly, id=DELIVERY_JOB, executor=DELIVERY_JOB)
+    scheduler.add_job(deliver, again, id=DELIVERY_AGAIN_JOB, executor=DELIVERY_JOB, next_run_time=first)

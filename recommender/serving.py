@@ -6,7 +6,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import dataframely as dy
 import structlog
@@ -16,14 +16,17 @@ from exporters.core.errors import TuppenceError
 from exporters.core.output import stderr
 from exporters.core.web.serving import Address, serve
 from recommender.calibrating import Learnt, learnt
+from recommender.delivering import Parcels, deliver_due
 from recommender.emit.score import Scores
 from recommender.jobs import Scheduler, next_run, scheduler_for
 from recommender.observe.pending_scheduler import PendingOnOtherScheduler
 from recommender.publishing import Publishing, running_in
 from recommender.recorded import Recorded, recorded
 from recommender.scored import all_scores
+from recommender.parcels import parcels_of
 from recommender.serve.app import Recommender, create_app
 from recommender.serve.dsf import Scorer
+from recommender.report.week import Week
 from recommender.serve.last_plan import LastPlan
 from recommender.settings import RecommenderSettings
 from recommender.verification import verify
@@ -54,6 +57,7 @@ class RecommenderService:
         self._scheduler: Scheduler | None = None
 
     def start(self) -> None:
+        self._owners: dict[Week, frozenset[str]] = {}
         """This will start the evaluations; the first one runs at once, beside the caller."""
         self._last.reload_succeeded(at=self._clock.now())
         self._schedule()
@@ -176,6 +180,38 @@ class RecommenderService:
         """This will read the settings again and evaluate by them; wrong ones change nothing.
 
         Raises:
+    def deliver(self) -> bool:
+        """This will deliver the report that is due, if one is: of two replicas the ledger lets one send it.
+
+        Returns:
+            Whether the last week's reports were made, and none failed or is unknown. A failure is noted with its
+            reason and tried again later.
+        """
+        settings = self._settings.deliver
+        try:
+            ledger = Ledger.at(self._settings.ledger)
+            deliver_due(ledger, settings, now=self._clock.now, make=self._parcels, owners=self._owners.get)
+            with ledger.reading() as reader:
+                steps = reader.deliveries()
+        except Exception as error:  # noqa: BLE001 - whatever it was, it must show in the metrics
+            self._last.delivered(at=self._clock.now(), succeeded=False)
+            _log.error("delivery_failed", error=str(error), exc_info=not isinstance(error, TuppenceError))
+            return False
+        at, names = self._clock.now(), [one.name for one in settings.channels]
+        succeeded = not failing(steps, channels=names, at=at)
+        found = outcomes_of(steps, at=at)
+        self._last.delivered(
+            at=at, succeeded=succeeded, deliveries={name: found.get(name, Outcomes()) for name in names}
+        )
+        return succeeded
+
+    def _parcels(self, week: Week) -> Parcels:
+        """The reports; not beside an evaluation, because two need twice the memory of one."""
+        with self._evaluating:
+            made = parcels_of(self._settings, week, self._clock.now())
+        self._owners = {week: frozenset(made)}
+        return made
+
             TuppenceError: the settings are wrong; the ones in use stay.
         """
         with self._reloading:
@@ -189,6 +225,7 @@ class RecommenderService:
             self._last.reload_succeeded(at=self._clock.now())
             _log.info("settings_reloaded")
 
+            self._owners = {}
     def _schedule(self) -> None:
         hub = self._settings.emit.hub
         self._scheduler = scheduler_for(
@@ -204,6 +241,10 @@ class RecommenderService:
 
     def _scorer(self) -> Scorer:
         return Scorer(self._settings.emit.dsf, self._settings.forecast)
+        if self._settings.deliver.channels:
+            # The first evaluation begins before it; a report that was missed can wait for it.
+            first = self._clock.now() + timedelta(seconds=3)
+            add_delivery(self._scheduler, self.deliver, self._settings.deliver, first=first)
 
     def _next_run(self) -> datetime | None:
         return next_run(self._scheduler) if self._scheduler is not None else None

@@ -9,7 +9,7 @@ A claim is a row that only one writer can have written, so of two replicas one s
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -61,6 +61,43 @@ def standing_of(deliveries: Iterable[Delivery], *, at: datetime) -> dict[tuple[s
     """This will return the last step of each delivery by then, a claim whose lease is over as `unknown`."""
     last = {one.key: one for one in sorted(deliveries, key=lambda one: one.number) if one.at <= at}
     return {key: _lapsed(one, at) for key, one in last.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Outcomes:
+    """What became of a channel's attempts, of all weeks and owners.
+
+    Args:
+        sent: reports that the other side took.
+        failed: attempts that failed, or of which nobody knows.
+        last_sent_at: when the last one was taken (UTC); None: none ever was.
+    """
+
+    sent: int = 0
+    failed: int = 0
+    last_sent_at: datetime | None = None
+
+
+def outcomes_of(deliveries: Iterable[Delivery], *, at: datetime) -> dict[str, Outcomes]:
+    """This will count the attempts of each channel by their last step; one that is under way is not counted."""
+    last = {(one.key, one.attempt): one for one in sorted(deliveries, key=lambda one: one.number)}
+    found: dict[str, Outcomes] = {}
+    for one in (_lapsed(step, at) for step in last.values()):
+        before = found.get(one.channel, Outcomes())
+        if one.state is DeliveryState.SENT:
+            latest = max(one.at, before.last_sent_at or one.at)
+            found[one.channel] = Outcomes(before.sent + 1, before.failed, latest)
+        elif one.state is not DeliveryState.CLAIMED:
+            found[one.channel] = Outcomes(before.sent, before.failed + 1, before.last_sent_at)
+    return found
+
+
+def failing(deliveries: Sequence[Delivery], *, channels: Collection[str], at: datetime) -> tuple[Delivery, ...]:
+    """This will return what failed or is unknown of the last week that was delivered, in some channels."""
+    week = max((one.week for one in deliveries), default="")
+    standing = standing_of((one for one in deliveries if one.week == week), at=at).values()
+    bad = {DeliveryState.FAILED, DeliveryState.UNKNOWN}
+    return tuple(one for one in standing if one.state in bad and one.channel in channels)
 
 
 def _lapsed(one: Delivery, at: datetime) -> Delivery:

@@ -142,6 +142,37 @@ WATCH: tuple[Metric, ...] = (
 )
 """What a pilot may have left behind; the alert is on the record that Prometheus itself makes each minute."""
 
+DELIVERY: tuple[Metric, ...] = (
+    Metric(
+        "tuppence_report_deliveries_total",
+        "Reports that a channel took, of all weeks and owners, by the ledger: every replica says the same.",
+        kind=Kind.COUNTER,
+        labels=("channel",),
+    ),
+    Metric(
+        "tuppence_report_delivery_failures_total",
+        "Attempts that a channel did not take, or of which nobody knows, by the ledger.",
+        kind=Kind.COUNTER,
+        labels=("channel",),
+    ),
+    Metric(
+        "tuppence_report_last_success_timestamp_seconds",
+        "When a channel last took a report, seconds since 1970; no series: it never did.",
+        labels=("channel",),
+        unit="timestamp_seconds",
+    ),
+    Metric(
+        "tuppence_recommender_delivery_success",
+        "1 if the reports of the last week were made and none failed or is unknown, else 0.",
+    ),
+    Metric(
+        "tuppence_recommender_delivery_timestamp_seconds",
+        "When the last round of deliveries ended, seconds since 1970.",
+        unit="timestamp_seconds",
+    ),
+)
+"""Reports on their way to people; no series without a channel in the settings."""
+
 HEALTH: tuple[Metric, ...] = (
     Metric(
         "tuppence_recommender_evaluation_timestamp_seconds",

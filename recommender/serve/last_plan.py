@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 import dataframely as dy
@@ -15,6 +16,7 @@ import dataframely as dy
 from recommender.advise.plan import Plan
 from recommender.calibrating import Learnt
 from recommender.emit.score import Scores
+from recommender.ledger.deliveries import Outcomes
 from recommender.ledger.measurement import Savings
 from recommender.observe.pending_scheduler import PendingOnOtherScheduler
 from recommender.outlook import Ahead
@@ -66,6 +68,9 @@ class State:
         published_at: when a round to the hub last ended; None: none has.
         publication_succeeded: whether the hub had then what the mode allows.
         objects_written: objects of the hub whose scores were changed since the start.
+        delivered_at: when a round of deliveries last ended; None: none has.
+        delivery_succeeded: whether the last week's reports were made, and none failed or is unknown.
+        deliveries: what became of the reports, by channel, as the ledger had it then.
         ahead: the next hour, of the last good plan's time; None: it could not be foretold.
         scores: of clusters, of the same time; None: there are none.
         pending: pods that waited for another scheduler then; None: it is not told.
@@ -87,6 +92,9 @@ class State:
     published_at: datetime | None = None
     publication_succeeded: bool = True
     objects_written: int = 0
+    delivered_at: datetime | None = None
+    delivery_succeeded: bool = True
+    deliveries: Mapping[str, Outcomes] = field(default_factory=dict)
     ahead: Ahead | None = None
     scores: Scores | None = None
     pending: dy.DataFrame[PendingOnOtherScheduler] | None = None
@@ -163,6 +171,12 @@ class LastPlan:
                 publication_succeeded=succeeded,
                 objects_written=self._state.objects_written + written,
             )
+
+    def delivered(self, *, at: datetime, succeeded: bool, deliveries: Mapping[str, Outcomes] | None = None) -> None:
+        """This will note that a round of deliveries ended; without the ledger's log what was known of it stays."""
+        with self._lock:
+            known = self._state.deliveries if deliveries is None else deliveries
+            self._state = replace(self._state, delivered_at=at, delivery_succeeded=succeeded, deliveries=known)
 
     def reload_succeeded(self, *, at: datetime) -> None:
         """This will note that the settings on disk are in use."""

@@ -19,14 +19,14 @@ from recommender.advise.plan import OwnedPool, Plan
 from recommender.advise.record import WorkloadName
 from recommender.report.calibration import expected_savings
 from recommender.serve.ahead import samples_ahead
-from recommender.serve.catalogue import ADVICE, AHEAD, HEALTH, SCORES, WATCH
+from recommender.serve.catalogue import ADVICE, AHEAD, DELIVERY, HEALTH, SCORES, WATCH
 from recommender.serve.last_plan import LastPlan, State
 from recommender.serve.score_samples import score_samples
 from recommender.serve.watch_samples import watch_samples
 
 Sample = tuple[str, tuple[str, ...], float]
 
-_CATALOGUE = (*ADVICE, *AHEAD, *SCORES, *WATCH, *HEALTH)
+_CATALOGUE = (*ADVICE, *AHEAD, *SCORES, *WATCH, *DELIVERY, *HEALTH)
 
 
 class PlanCollector(Collector):
@@ -76,6 +76,7 @@ def _samples(state: State, *, now: datetime) -> Iterator[Sample]:
         yield "tuppence_recommender_verification_success", (), float(state.verification_succeeded)
         yield "tuppence_recommender_verification_timestamp_seconds", (), state.verified_at.timestamp()
     yield from _of_publication(state)
+    yield from _of_delivery(state)
     yield "tuppence_recommender_evaluations_total", (), state.evaluations
     yield "tuppence_recommender_evaluation_failures_total", (), state.failures
     yield "tuppence_recommender_config_last_reload_successful", (), float(state.reload_successful)
@@ -90,6 +91,17 @@ def _of_publication(state: State) -> Iterator[Sample]:
         yield "tuppence_recommender_publication_success", (), float(state.publication_succeeded)
         yield "tuppence_recommender_publication_timestamp_seconds", (), state.published_at.timestamp()
         yield "tuppence_recommender_objects_written_total", (), state.objects_written
+
+
+def _of_delivery(state: State) -> Iterator[Sample]:
+    if state.delivered_at is not None:
+        yield "tuppence_recommender_delivery_success", (), float(state.delivery_succeeded)
+        yield "tuppence_recommender_delivery_timestamp_seconds", (), state.delivered_at.timestamp()
+    for channel, outcomes in state.deliveries.items():
+        yield "tuppence_report_deliveries_total", (channel,), outcomes.sent
+        yield "tuppence_report_delivery_failures_total", (channel,), outcomes.failed
+        if outcomes.last_sent_at is not None:
+            yield "tuppence_report_last_success_timestamp_seconds", (channel,), outcomes.last_sent_at.timestamp()
 
 
 def _of_plan(plan: Plan) -> Iterator[Sample]:

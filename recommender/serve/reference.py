@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 
 from exporters.core.metrics import markdown_table
-from recommender.serve.catalogue import ADVICE, AHEAD, HEALTH, SCORES, WATCH
+from recommender.serve.catalogue import ADVICE, AHEAD, DELIVERY, HEALTH, SCORES, WATCH
 
 _OPENING = """# Metrics of the recommender
 
@@ -30,6 +30,7 @@ def page() -> str:
         "The next hour": AHEAD,
         "Placement scores": SCORES,
         "Watch": WATCH,
+        "Delivery of reports": DELIVERY,
         "Health of the recommender": HEALTH,
     }
     return "\n".join(

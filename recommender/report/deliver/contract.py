@@ -45,6 +45,19 @@ class Parcel:
         return f"tuppence-{self.report.week or 'now'}-{_as_file_name(self.scope) or 'all'}"
 
 
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What a channel would do.
+
+    Args:
+        to: the folder, the bucket, the addresses, or a webhook's host; never a secret.
+        size_bytes: of all that would leave.
+    """
+
+    to: str
+    size_bytes: int
+
+
 def _as_file_name(scope: str) -> str:
     """An owner's name without what a path or a header would obey; a hash keeps those apart that become alike."""
     plain = re.sub(r"[^A-Za-z0-9_-]+", "-", scope)[:40]

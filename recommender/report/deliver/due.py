@@ -77,6 +77,7 @@ def due(
     owners: Iterable[str],
     known: Mapping[Key, Delivery],
     now: datetime,
+    by_hand: bool = False,
     again: bool = False,
 ) -> tuple[Due, ...]:
     """This will return what is to be tried now.
@@ -87,20 +88,21 @@ def due(
         owners: owners that the report has.
         known: the last step of each delivery, from ledger.deliveries.standing_of.
         now: the time (UTC).
-        again: a person asks: what failed or is unknown is tried whatever its attempts; what was sent is not.
+        by_hand: a person asks: what failed is tried whatever its attempts and its pause.
+        again: a person has looked: what nobody knows of is tried, too. What was sent never is.
     """
     asked = [(week.id, scope, one.name) for one in settings.channels for scope in scopes_of(one, owners)]
-    tries = ((key, _attempt(known.get(key), settings, now=now, again=again)) for key in asked)
+    tries = ((key, _attempt(known.get(key), settings, now=now, by_hand=by_hand, again=again)) for key in asked)
     return tuple(Due(week, key[1], key[2], attempt) for key, attempt in tries if attempt)
 
 
-def _attempt(last: Delivery | None, settings: DeliverSettings, *, now: datetime, again: bool) -> int:
+def _attempt(last: Delivery | None, settings: DeliverSettings, *, now: datetime, by_hand: bool, again: bool) -> int:
     """The number of the attempt to make; 0: none."""
     if last is None:
         return 1
     if last.state in {DeliveryState.SENT, DeliveryState.CLAIMED}:
         return 0
-    if again:
+    if again or (by_hand and last.state is DeliveryState.FAILED):
         return last.attempt + 1
     waited = now - last.at >= timedelta(minutes=settings.retry_minutes)
     tried = last.state is DeliveryState.FAILED and last.attempt < settings.attempts

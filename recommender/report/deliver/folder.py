@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from exporters.core.errors import StoreError
 from recommender.deliver_settings import FileChannel
-from recommender.report.deliver.contract import DeliveryError, Parcel
+from recommender.report.deliver.contract import DeliveryError, Outline, Parcel
+from recommender.report.registry import FORMATS
 from recommender.report.write import write_report
 
 
@@ -19,3 +20,13 @@ def send(parcel: Parcel, channel: FileChannel) -> str:
     except StoreError as error:
         raise DeliveryError(error.what, where=error.where, next_step=error.next_step) from error
     return f"{len(written)} files in {channel.folder}"
+
+
+def outline(parcel: Parcel, channel: FileChannel) -> Outline:
+    """This will say what `send` would write."""
+    return Outline(str(channel.folder), rendered_bytes(parcel, channel.formats))
+
+
+def rendered_bytes(parcel: Parcel, names: tuple[str, ...]) -> int:
+    """This will return the size of the report in some formats, together."""
+    return sum(len(form.render(parcel.report).encode()) for form in FORMATS if form.name in names)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from exporters.core.errors import StoreError
 from exporters.store.shelf import open_shelf
 from recommender.deliver_settings import ObjectStoreChannel
-from recommender.report.deliver.contract import DeliveryError, Parcel
+from recommender.report.deliver.contract import DeliveryError, Outline, Parcel
+from recommender.report.deliver.folder import rendered_bytes
 from recommender.report.registry import FORMATS
 
 
@@ -27,3 +28,8 @@ def send(parcel: Parcel, channel: ObjectStoreChannel) -> str:
             next_step="Check the channel's url, and the credentials and permissions of its store.",
         ) from error
     return f"{len(channel.formats)} files in {channel.url}"
+
+
+def outline(parcel: Parcel, channel: ObjectStoreChannel) -> Outline:
+    """This will say what `send` would put."""
+    return Outline(channel.url, rendered_bytes(parcel, channel.formats))

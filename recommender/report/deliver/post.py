@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 
+from exporters.core.errors import SettingsError
 from exporters.core.http import checked_endpoint, client
 from exporters.core.secrets import read_secret
 from recommender.deliver_settings import HookChannel
@@ -34,10 +35,8 @@ def post(body: str, channel: HookChannel, *, token_file: Path | None = None, key
         DeliveryError: it surely was not taken.
         DeliveryUnsureError: the answer did not come.
     """
-    url = checked_endpoint(
-        read_secret(channel.url_file, setting=_setting(channel, "url_file")), setting=_setting(channel, "url_file")
-    )
-    where = f"channel {channel.name} ({urlsplit(url).hostname})"
+    url = _url(channel)
+    where = f"channel {channel.name} ({host(channel)})"
     headers = {"content-type": "application/json", **({"idempotency-key": key} if key else {})}
     if token_file is not None:
         headers["authorization"] = f"Bearer {read_secret(token_file, setting=_setting(channel, 'token_file'))}"
@@ -64,6 +63,29 @@ def post(body: str, channel: HookChannel, *, token_file: Path | None = None, key
             next_step="Check that the webhook still exists and what it accepts. It will be tried again.",
         )
     return answer.text
+
+
+def host(channel: HookChannel) -> str:
+    """This will return where a webhook leads, which is no secret.
+
+    Raises:
+        SettingsError: see post.
+    """
+    return urlsplit(_url(channel)).hostname or ""
+
+
+def _url(channel: HookChannel) -> str:
+    setting = _setting(channel, "url_file")
+    url = read_secret(channel.url_file, setting=setting)
+    try:
+        return checked_endpoint(url, setting=setting)
+    except SettingsError as error:
+        # Its own words hold the URL.
+        raise SettingsError(
+            "this is not an https:// URL, and plain http:// is allowed only to this machine",
+            where=f"{setting} ({channel.url_file})",
+            next_step="Write the webhook's https:// URL into the file, and nothing else.",
+        ) from error
 
 
 def refused(text: str, channel: HookChannel) -> DeliveryError:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from recommender.deliver_settings import SlackChannel
 from recommender.report import slack
-from recommender.report.deliver.contract import Parcel
-from recommender.report.deliver.post import post, refused
+from recommender.report.deliver.contract import Outline, Parcel
+from recommender.report.deliver.post import host, post, refused
 
 
 def send(parcel: Parcel, channel: SlackChannel) -> str:
@@ -14,3 +14,8 @@ def send(parcel: Parcel, channel: SlackChannel) -> str:
     if answer.strip() != "ok":
         raise refused(answer, channel)
     return "ok"
+
+
+def outline(parcel: Parcel, channel: SlackChannel) -> Outline:
+    """This will say what `send` would post; Raises: see host."""
+    return Outline(host(channel), len(slack.render(parcel.report, link=parcel.link).encode()))

@@ -16,7 +16,7 @@ from exporters.core.errors import SettingsError
 from exporters.core.http import is_loopback
 from exporters.core.secrets import read_secret
 from recommender.deliver_settings import SmtpChannel
-from recommender.report.deliver.contract import DeliveryError, DeliveryUnsureError, Parcel
+from recommender.report.deliver.contract import DeliveryError, DeliveryUnsureError, Outline, Parcel
 from recommender.report.deliver.mail import message
 
 _OK = 250
@@ -32,6 +32,26 @@ def send(parcel: Parcel, channel: SmtpChannel) -> str:
         DeliveryError: the server surely did not take it.
         DeliveryUnsureError: the server had it and did not answer.
     """
+    to = _addresses(parcel, channel)
+    mail = message(parcel, sender=channel.sender, to=to, at=datetime.now(UTC))
+    with _connected(channel) as server:
+        _address(server, channel, to)
+        _hand_over(server, channel, mail.as_bytes())
+    return f"accepted for {len(to)} {'address' if len(to) == 1 else 'addresses'}"
+
+
+def outline(parcel: Parcel, channel: SmtpChannel) -> Outline:
+    """This will say what `send` would send.
+
+    Raises:
+        SettingsError: nobody's address is set for the scope.
+    """
+    to = _addresses(parcel, channel)
+    mail = message(parcel, sender=channel.sender, to=to, at=datetime.now(UTC))
+    return Outline(", ".join(to), len(mail.as_bytes()))
+
+
+def _addresses(parcel: Parcel, channel: SmtpChannel) -> tuple[str, ...]:
     to = channel.owner_addresses.get(parcel.scope, ()) if parcel.scope else channel.to
     if not to:
         raise SettingsError(
@@ -39,11 +59,7 @@ def send(parcel: Parcel, channel: SmtpChannel) -> str:
             where=f"deliver.channels, {channel.name}",
             next_step="Add it to owner_addresses, or to 'to'.",
         )
-    mail = message(parcel, sender=channel.sender, to=to, at=datetime.now(UTC))
-    with _connected(channel) as server:
-        _address(server, channel, to)
-        _hand_over(server, channel, mail.as_bytes())
-    return f"accepted for {len(to)} {'address' if len(to) == 1 else 'addresses'}"
+    return to
 
 
 @contextmanager

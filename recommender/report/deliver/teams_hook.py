@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from recommender.deliver_settings import TeamsChannel
 from recommender.report import teams
-from recommender.report.deliver.contract import Parcel
-from recommender.report.deliver.post import post, refused
+from recommender.report.deliver.contract import Outline, Parcel
+from recommender.report.deliver.post import host, post, refused
 
 
 def send(parcel: Parcel, channel: TeamsChannel) -> str:
@@ -17,3 +17,8 @@ def send(parcel: Parcel, channel: TeamsChannel) -> str:
     if "error" in answer.lower() or "failed" in answer.lower():
         raise refused(answer, channel)
     return "accepted"
+
+
+def outline(parcel: Parcel, channel: TeamsChannel) -> Outline:
+    """This will say what `send` would post; Raises: see host."""
+    return Outline(host(channel), len(teams.render(parcel.report, link=parcel.link).encode()))

@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 
 from recommender.deliver_settings import WebhookChannel
-from recommender.report.deliver.contract import DeliveryError, DeliveryUnsureError, Parcel
-from recommender.report.deliver.post import post, refused
+from recommender.report.deliver.contract import DeliveryError, DeliveryUnsureError, Outline, Parcel
+from recommender.report.deliver.post import host, post, refused
 
 
 def send(parcel: Parcel, channel: WebhookChannel) -> str:
@@ -20,6 +20,23 @@ def send(parcel: Parcel, channel: WebhookChannel) -> str:
     Raises:
         DeliveryError: it was not taken, or nobody knows: then the key makes another try safe.
     """
+    try:
+        answer = post(_body(parcel), channel, token_file=channel.token_file, key=parcel.key)
+    except DeliveryUnsureError as error:
+        raise DeliveryError(
+            error.what, where=error.where, next_step="It will be tried again under the same key."
+        ) from error
+    if _says_no(answer):
+        raise refused(answer, channel)
+    return "accepted"
+
+
+def outline(parcel: Parcel, channel: WebhookChannel) -> Outline:
+    """This will say what `send` would post; Raises: see host."""
+    return Outline(host(channel), len(_body(parcel).encode()))
+
+
+def _body(parcel: Parcel) -> str:
     document = {
         "dedup_key": parcel.key,
         "week": parcel.report.week,
@@ -28,16 +45,7 @@ def send(parcel: Parcel, channel: WebhookChannel) -> str:
         "link": parcel.link,
         "report": parcel.report.document,
     }
-    body = json.dumps(document, ensure_ascii=False, sort_keys=True)
-    try:
-        answer = post(body, channel, token_file=channel.token_file, key=parcel.key)
-    except DeliveryUnsureError as error:
-        raise DeliveryError(
-            error.what, where=error.where, next_step="It will be tried again under the same key."
-        ) from error
-    if _says_no(answer):
-        raise refused(answer, channel)
-    return "accepted"
+    return json.dumps(document, ensure_ascii=False, sort_keys=True)
 
 
 def _says_no(answer: str) -> bool:
