@@ -8,7 +8,7 @@ import dataframely as dy
 
 from recommender.cycle import Evaluation
 from recommender.emit.contract import Subject
-from recommender.emit.headroom import headroom_scores, together
+from recommender.emit.headroom import headroom_scores, held_headroom, together
 from recommender.emit.score import Scores, scores_of
 from recommender.frames import ClassScore
 from recommender.inputs import policy_of
@@ -41,7 +41,7 @@ def all_scores(
 
     Args:
         settings: checked settings.
-        made: the evaluation; without a next hour there is no headroom.
+        made: the evaluation; without a next hour the headroom of before stands until its end.
         at: its time (UTC).
         previous: the scores before; None: there are none.
 
@@ -50,7 +50,7 @@ def all_scores(
     """
     costs = scores_of(subject_of(settings, made.evaluation, at=at), previous)
     if made.ahead is None:
-        return costs
+        return together(costs, held_headroom(previous, "the next hour could not be foretold", at=at))
     free = headroom_scores(
         made.ahead.forecasts,
         made.ahead.bursts.capacity,

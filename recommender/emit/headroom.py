@@ -62,10 +62,26 @@ def headroom_scores(
     silent = next((name for name in owned if name not in used or name in gaps), None)
     if silent is not None or not isinstance(until, datetime) or until + usage_max_age <= at:
         reason = f"the next hour of {silent} is not known" if silent else "there is no fresh forecast"
-        return _held(previous, reason, at)
+        return held_headroom(previous, reason, at=at)
     rows = [_row(one, used, until=until, end=until + usage_max_age) for one in clusters]
     frame = pl.DataFrame(rows, schema=ClassScore.create_empty().schema)
     return Scores(ClassScore.validate(frame.sort("score", "cluster")), ())
+
+
+def held_headroom(previous: dy.DataFrame[ClassScore] | None, why: str, *, at: datetime) -> Scores:
+    """This will hold the scores before, until their own end.
+
+    Args:
+        previous: the scores before, of any name; None: there are none.
+        why: what is missing.
+        at: the time of the evaluation (UTC).
+    """
+    before = ClassScore.create_empty() if previous is None else previous
+    kept = before.filter((pl.col("score") == HEADROOM) & (pl.col("valid_until") > at)).with_columns(
+        is_held=pl.lit(value=True)
+    )
+    end = kept["valid_until"].min()
+    return Scores(ClassScore.validate(kept), (Lapse("", why, end if isinstance(end, datetime) else None),))
 
 
 def together(first: Scores, second: Scores) -> Scores:
@@ -119,12 +135,3 @@ def _row(
         "valid_until": end,
         "is_held": False,
     }
-
-
-def _held(previous: dy.DataFrame[ClassScore] | None, why: str, at: datetime) -> Scores:
-    before = ClassScore.create_empty() if previous is None else previous
-    kept = before.filter((pl.col("score") == HEADROOM) & (pl.col("valid_until") > at)).with_columns(
-        is_held=pl.lit(value=True)
-    )
-    end = kept["valid_until"].min()
-    return Scores(ClassScore.validate(kept), (Lapse("", why, end if isinstance(end, datetime) else None),))

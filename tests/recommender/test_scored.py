@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -58,3 +59,26 @@ def test_late_usage_holds_the_scores_to_their_end_and_then_there_are_none(
     assert held.scores["is_held"].all()
     assert held.scores.drop("is_held").equals(before.drop("is_held"))
     assert all(one.held_until == MONDAY + timedelta(hours=24) for one in held.lapsed if one.residency_class)
+
+
+def test_a_forecast_that_fails_once_holds_the_headroom_to_its_end(
+    settings: RecommenderSettings, made: Recorded
+) -> None:
+    """A score that goes while its end is ahead keeps a publisher from writing any (emit.live.publisher)."""
+    first = all_scores(settings, made, at=NOON, previous=None).scores
+    blind = replace(made, ahead=None)
+    later = NOON + timedelta(minutes=30)
+    found = all_scores(settings, blind, at=later, previous=first)
+    headroom = found.scores.filter(pl.col("score") == "headroom-1h")
+    assert headroom.drop("is_held").equals(first.filter(pl.col("score") == "headroom-1h").drop("is_held"))
+    assert headroom["is_held"].all()
+    assert not found.scores.filter(pl.col("score") != "headroom-1h")["is_held"].any()
+    assert [(one.residency_class, one.held_until) for one in found.lapsed] == [("", headroom["valid_until"][0])]
+
+
+def test_without_a_forecast_and_without_scores_before_there_is_no_headroom(
+    settings: RecommenderSettings, made: Recorded
+) -> None:
+    found = all_scores(settings, replace(made, ahead=None), at=NOON, previous=None)
+    assert "headroom-1h" not in set(found.scores["score"])
+    assert [(one.why, one.held_until) for one in found.lapsed] == [("the next hour could not be foretold", None)]
