@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -23,6 +25,7 @@ from exporters.core.settings_file import ConfigOption, settings_path
 from exporters.fetch.contract import Source
 from exporters.fetch.registry import SOURCES
 from exporters.listing import Unit, checks_table, list_prices, prices_table
+from exporters.permissions import STORE, WITHOUT_RIGHTS, documents
 from exporters.publish.health import Health
 from exporters.refresh import Outcome, Refresher
 from exporters.settings import ExporterSettings
@@ -185,21 +188,20 @@ def check(
     source: Annotated[str | None, typer.Argument(help="A source, or fx; default: all enabled.")] = None,
     config: ConfigOption = None,
     permissions: Annotated[
-        bool, typer.Option(help="Print the least rights that the source needs, and nothing else.")
+        bool, typer.Option(help="Print the least rights that the settings ask for, and nothing else.")
     ] = False,
     output: OutputOption = ListFormat.TABLE,
 ) -> None:
     """Look at credentials, permissions and reachability of each source, and say the next step."""
     with errors_explained():
         settings = load_settings(config)
+        if permissions:
+            _write_permissions(settings, source, output)
+            return
         refresher = Refresher(
             settings=settings, shelf=open_shelf(settings.store.url), clock=SystemClock(), log=Health()
         )
         chosen = refresher.enabled() if source is None else () if source == FX_SOURCE else (_source_named(source),)
-        if permissions:
-            for item in chosen or SOURCES:
-                typer.echo(f"# {item.name}\n{item.permissions}\n")
-            return
         with scratch_folder() as scratch:
             findings = checks_table(chosen, refresher, rates=source in {None, FX_SOURCE}, scratch=scratch)
     write_rows(findings, output)
@@ -209,3 +211,26 @@ def check(
         )
     if "failed" in findings["state"].to_list():
         raise typer.Exit(1)
+
+
+def _write_permissions(settings: ExporterSettings, name: str | None, output: ListFormat) -> None:
+    """The documents on stdout, so that they can be handed on as they are; what each is for on stderr."""
+    enabled = [source.name for source in SOURCES if settings.sources.of(source.name).enabled]
+    names = [*(enabled or WITHOUT_RIGHTS), STORE] if name is None else [name]
+    if name is not None and name not in WITHOUT_RIGHTS:
+        _source_named(name)
+    found = documents(settings, names)
+    if output is ListFormat.JSON:
+        typer.echo(json.dumps([asdict(one) for one in found], indent=1))
+        return
+    if output is ListFormat.CSV:
+        columns = ("source", "holder", "kind", "body")
+        rows = [(one.source, one.holder, one.kind, json.dumps(one.body)) for one in found]
+        write_rows(pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.String), orient="row"), output)
+        return
+    for one in found:
+        stderr.print(f"[bold]{one.source}[/]: {one.kind} for {one.holder}")
+        typer.echo(json.dumps(one.body, indent=2))
+    for bare in dict.fromkeys(names):
+        if all(one.source != bare for one in found):
+            stderr.print(f"[bold]{bare}[/]: no rights needed; {WITHOUT_RIGHTS[bare]}.", soft_wrap=True)

@@ -51,27 +51,6 @@ class AwsSettings(CloudSettings):
     max_attempts: int = Field(default=10, ge=1, le=20, description="Tries of one API call, the first one counted.")
 
 
-PERMISSIONS = """\
-{
-  "Version": "2012-10-17",
-  "Statement": [
-    {
-      "Sid": "TuppencePrices",
-      "Effect": "Allow",
-      "Action": [
-        "pricing:GetProducts",
-        "ec2:DescribeInstanceTypes",
-        "ec2:DescribeSpotPriceHistory"
-      ],
-      "Resource": "*"
-    }
-  ]
-}
-"""
-"""The least rights of mode `api`. None of the three actions can be narrowed to a resource; sts:GetCallerIdentity
-needs no permission; a role_arn needs sts:AssumeRole on that role besides. Mode `bulk` needs none."""
-
-
 def partition_of(region: str) -> Partition:
     """This will return the AWS partition that a region belongs to."""
     return next((name for prefix, name in _PARTITION_PREFIXES.items() if region.startswith(prefix)), "aws")
@@ -159,6 +138,5 @@ SOURCE = Source(
     fetch=fetch,
     check=check,
     extra="aws",
-    permissions=PERMISSIONS,
     packaged=True,
 )

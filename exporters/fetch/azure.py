@@ -84,13 +84,6 @@ class AzureSettings(CloudSettings):
     )
 
 
-PERMISSIONS = """\
-Prices: none; the Azure Retail Prices API is open.
-Shapes, only if sources.azure.subscription_id is set: the built-in role Reader on that subscription, or a custom
-role with the single action Microsoft.Compute/skus/read. Sign-in is DefaultAzureCredential:
-environment, workload identity, managed identity or the Azure CLI."""
-
-
 def fetch(settings: AzureSettings, request: FetchRequest) -> Fetched:
     """This will return every raw row of the wanted regions.
 
@@ -270,6 +263,5 @@ SOURCE = Source(
     settings_model=AzureSettings,
     fetch=fetch,
     check=check,
-    permissions=PERMISSIONS,
     packaged=True,
 )

@@ -188,5 +188,4 @@ SOURCE = Source(
     settings_model=BookSettings,
     fetch=fetch,
     check=check,
-    permissions="Read access to the files named in sources.book.",
 )

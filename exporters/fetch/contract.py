@@ -125,7 +125,6 @@ class Source:
         fetch: gives everything, or raises a SourceError or IntegrityError.
         check: looks without fetching everything; never raises for what a user can mend.
         extra: the optional dependency group it needs; None: the core install is enough.
-        permissions: the least rights it needs, as a text or policy document for a person to copy.
         packaged: whether the packaged book stands in until it first succeeds.
     """
 
@@ -134,5 +133,4 @@ class Source:
     fetch: Callable[[Any, FetchRequest], Fetched]
     check: Callable[[Any, FetchRequest], tuple[Finding, ...]]
     extra: str | None = None
-    permissions: str = ""
     packaged: bool = field(default=False)

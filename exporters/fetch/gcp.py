@@ -38,13 +38,6 @@ from exporters.fetch.gcp_connection import Connection
 COMPUTE_ENGINE = "6F81-5844-456A"
 """Service id of Compute Engine; its SKUs include the network traffic of its machines (Cloud Billing Catalog API)."""
 
-PERMISSIONS = """\
-Cloud Billing Catalog (prices): an API key restricted to the Cloud Billing API, or any signed-in identity of a project
-in which that API is enabled; no IAM role is needed to list public SKUs.
-Compute Engine (optional, setting `project`: shapes and availability): compute.machineTypes.list on the project, as
-in roles/compute.viewer; OAuth scope https://www.googleapis.com/auth/compute.readonly.
-"""
-
 WINDOWS_REFUSED = "windows: no row rule is written for Google's licence SKUs, so Windows machines are not priced"
 
 
@@ -172,6 +165,5 @@ SOURCE = Source(
     fetch=fetch,
     check=check,
     extra="gcp",
-    permissions=PERMISSIONS,
     packaged=True,
 )

@@ -207,5 +207,4 @@ SOURCE = Source(
     settings_model=OnpremSettings,
     fetch=fetch,
     check=check,
-    permissions="None: rate cards stand in the settings file.",
 )

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from exporters.fetch.aws import PERMISSIONS, check
+from exporters.fetch.aws import check
 from tests.fakes.aws import AwsServer, Failure
 from tests.fakes.aws_account import (
     furnish,
@@ -71,9 +70,3 @@ def test_check_reports_settings_that_cannot_work(aws: AwsServer, tmp_path: Path)
 
     assert finding.state == "failed"
     assert "atlantis-1" in finding.detail
-
-
-def test_the_policy_allows_exactly_the_three_calls() -> None:
-    [statement] = json.loads(PERMISSIONS)["Statement"]
-
-    assert statement["Action"] == ["pricing:GetProducts", "ec2:DescribeInstanceTypes", "ec2:DescribeSpotPriceHistory"]

@@ -309,7 +309,6 @@ class TestSettings:
 
     def test_the_source_needs_no_extra_for_prices_and_is_stood_in_for(self):
         assert (SOURCE.name, SOURCE.extra, SOURCE.packaged) == ("azure", None, True)
-        assert "Microsoft.Compute/skus/read" in SOURCE.permissions
 
 
 class TestPackagedShapes:

@@ -389,6 +389,5 @@ gcp.fetch(gcp.GcpSettings(), request)
     assert "MissingExtraError" in done.stderr
 
 
-def test_the_registry_row_names_the_extra_and_the_least_rights():
+def test_the_registry_row_names_the_extra():
     assert (SOURCE.name, SOURCE.extra, SOURCE.packaged) == ("gcp", "gcp", True)
-    assert "compute.machineTypes.list" in SOURCE.permissions
