@@ -18,15 +18,17 @@ from exporters.core.web.serving import Address, serve
 from recommender.calibrating import Learnt, learnt
 from recommender.delivering import Parcels, deliver_due
 from recommender.emit.score import Scores
-from recommender.jobs import Scheduler, next_run, scheduler_for
+from recommender.jobs import Scheduler, add_delivery, next_run, scheduler_for
+from recommender.ledger.deliveries import Outcomes, failing, outcomes_of
+from recommender.ledger.store import Ledger
 from recommender.observe.pending_scheduler import PendingOnOtherScheduler
+from recommender.parcels import parcels_of
 from recommender.publishing import Publishing, running_in
 from recommender.recorded import Recorded, recorded
+from recommender.report.week import Week
 from recommender.scored import all_scores
-from recommender.parcels import parcels_of
 from recommender.serve.app import Recommender, create_app
 from recommender.serve.dsf import Scorer
-from recommender.report.week import Week
 from recommender.serve.last_plan import LastPlan
 from recommender.settings import RecommenderSettings
 from recommender.verification import verify
@@ -54,10 +56,10 @@ class RecommenderService:
         self._reloading = threading.Lock()
         self._evaluating = threading.Lock()
         self._running: frozenset[str] = frozenset()
+        self._owners: dict[Week, frozenset[str]] = {}
         self._scheduler: Scheduler | None = None
 
     def start(self) -> None:
-        self._owners: dict[Week, frozenset[str]] = {}
         """This will start the evaluations; the first one runs at once, beside the caller."""
         self._last.reload_succeeded(at=self._clock.now())
         self._schedule()
@@ -176,10 +178,6 @@ class RecommenderService:
         (_log.info if made.is_whole else _log.warning)("published", **made.as_words())
         return not made.is_unfinished
 
-    def reload(self) -> None:
-        """This will read the settings again and evaluate by them; wrong ones change nothing.
-
-        Raises:
     def deliver(self) -> bool:
         """This will deliver the report that is due, if one is: of two replicas the ledger lets one send it.
 
@@ -212,6 +210,10 @@ class RecommenderService:
         self._owners = {week: frozenset(made)}
         return made
 
+    def reload(self) -> None:
+        """This will read the settings again and evaluate by them; wrong ones change nothing.
+
+        Raises:
             TuppenceError: the settings are wrong; the ones in use stay.
         """
         with self._reloading:
@@ -221,11 +223,11 @@ class RecommenderService:
                 self._last.reload_failed()
                 raise
             self.stop()
+            self._owners = {}
             self._schedule()
             self._last.reload_succeeded(at=self._clock.now())
             _log.info("settings_reloaded")
 
-            self._owners = {}
     def _schedule(self) -> None:
         hub = self._settings.emit.hub
         self._scheduler = scheduler_for(
@@ -237,14 +239,14 @@ class RecommenderService:
             every_minutes=self._settings.recommend.every_minutes,
             first=self._clock.now(),
         )
-        self._scheduler.start()
-
-    def _scorer(self) -> Scorer:
-        return Scorer(self._settings.emit.dsf, self._settings.forecast)
         if self._settings.deliver.channels:
             # The first evaluation begins before it; a report that was missed can wait for it.
             first = self._clock.now() + timedelta(seconds=3)
             add_delivery(self._scheduler, self.deliver, self._settings.deliver, first=first)
+        self._scheduler.start()
+
+    def _scorer(self) -> Scorer:
+        return Scorer(self._settings.emit.dsf, self._settings.forecast)
 
     def _next_run(self) -> datetime | None:
         return next_run(self._scheduler) if self._scheduler is not None else None
