@@ -150,7 +150,7 @@ def evaluate(
     history = Move.create_empty() if moves is None else moves
     here = _here(question, workloads, flows, pools)
     pairs = _judged(here, question, limits, history, Hold.create_empty() if holds is None else holds)
-    plan = assemble(question, _decision(here, pairs, question, history))
+    plan = assemble(question, _decision(here, pairs, question, limits, history))
     return Evaluation(plan=plan, costs=by_cluster(here.workloads, pairs), workloads=workloads, flows=flows)
 
 
@@ -166,7 +166,9 @@ def _limits(
     )
 
 
-def _decision(here: _Here, pairs: pl.DataFrame, question: Question, moves: dy.DataFrame[Move]) -> Decision:
+def _decision(
+    here: _Here, pairs: pl.DataFrame, question: Question, limits: _Limits, moves: dy.DataFrame[Move]
+) -> Decision:
     moving = _moving(pairs, question, moves)
     return Decision(
         workloads=here.workloads,
@@ -176,6 +178,8 @@ def _decision(here: _Here, pairs: pl.DataFrame, question: Question, moves: dy.Da
         lines=here.lines,
         unguarded=unguarded(pairs, moving.filter("within_cap")),
         limits=limit_facts(pairs),
+        cluster_quotas=limits.clusters,
+        region_quotas=limits.regions,
     )
 
 

@@ -18,7 +18,7 @@ from recommender.advise.first_fit import Packed
 from recommender.advise.gaps import gaps
 from recommender.advise.identity import frame_sha256, model_sha256
 from recommender.advise.inversions import inversions
-from recommender.advise.machines import Place, PoolMachines, on_named_types, pack_pools, pool_machines
+from recommender.advise.machines import Packer, Place, PoolMachines, on_named_types, pack_pools, pool_machines
 from recommender.advise.node_mix import machines, node_mix, packed_as_current
 from recommender.advise.owned import owned_pools, scarce_capacity
 from recommender.advise.plan import (
@@ -50,15 +50,16 @@ class _Broken:
 def assemble(question: Question, decided: Decision) -> Plan:
     """This will write the plan; moves that do not find a node are taken out first."""
     pools = pool_machines(decided)
-    decision = simulated(decided, pools)
+    packer = Packer(pools)
+    decision = simulated(decided, packer)
     moving = decision.moving.filter("within_cap")
-    told = refusals(decision.pairs, decision.moving, question.policy.steady)
+    told = refusals(decision.pairs, decision.moving, question.policy.steady, decision.withheld)
     broken = _broken(decision.workloads)
     advice = _recommendations(question, decision, moving, told, broken)
     placed = planned(decision.workloads, moving)
     scarce = scarce_capacity(decision.unguarded.prices, decision.limits)
     ids = {row["w"]: id_of(row) for row in moving.iter_rows(named=True)}
-    now, then = pack_pools(decision.workloads, moving, pools)
+    now, then = pack_pools(decision.workloads, moving, packer)
     current = _current(question, decision, pools, now)
     return Plan(
         generated_at=question.at,

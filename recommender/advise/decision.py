@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
 import polars as pl
 
 from exporters.store.read import Prices
-from recommender.frames import Latency
+from recommender.frames import Latency, Quota, RegionQuota
 from recommender.place.unguarded import Unguarded
 from recommender.settings import Policy
 
@@ -61,6 +62,9 @@ class Decision:
         lines: each flow's price at each region.
         unguarded: what the rules and the room alone allow.
         limits: where the limits are that pairs can meet, and what of, from place.capacity.
+        cluster_quotas: limits of clusters (Quota).
+        region_quotas: limits of regions (RegionQuota).
+        withheld: why the trial on nodes holds back a workload's move, where it has words of its own, by w.
     """
 
     workloads: pl.DataFrame
@@ -70,3 +74,6 @@ class Decision:
     lines: pl.DataFrame
     unguarded: Unguarded
     limits: pl.DataFrame
+    cluster_quotas: pl.DataFrame = field(default_factory=Quota.create_empty)
+    region_quotas: pl.DataFrame = field(default_factory=RegionQuota.create_empty)
+    withheld: Mapping[int, str] = field(default_factory=dict)

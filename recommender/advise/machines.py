@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -68,6 +68,21 @@ def pool_machines(decision: Decision) -> dict[Place, PoolMachines]:
     }
 
 
+class Packer:
+    """Packs pools; the same pods are packed once."""
+
+    def __init__(self, pools: Mapping[Place, PoolMachines]) -> None:
+        self.pools = pools
+        self._known: dict[tuple[Place, tuple[Replicas, ...]], Packed] = {}
+
+    def pack(self, place: Place, pods: Iterable[Replicas]) -> Packed:
+        """This will place pods on the nodes of a pool."""
+        ordered = tuple(sorted(pods, key=lambda one: (one.w, one.count, one.need)))
+        if (place, ordered) not in self._known:
+            self._known[place, ordered] = _packed(list(ordered), self.pools[place])
+        return self._known[place, ordered]
+
+
 def pods_by_pool(
     rows: pl.DataFrame, pools: Mapping[Place, PoolMachines], *, running: bool
 ) -> dict[Place, list[Replicas]]:
@@ -89,23 +104,23 @@ def pods_by_pool(
 
 
 def pack_pools(
-    workloads: pl.DataFrame, moving: pl.DataFrame, pools: Mapping[Place, PoolMachines]
+    workloads: pl.DataFrame, moving: pl.DataFrame, packer: Packer
 ) -> tuple[dict[Place, Packed], dict[Place, Packed]]:
     """This will pack every pool that has pods, in the order of its name: now, and once the moves are made.
 
     Args:
         workloads: every workload at its present place.
         moving: those that move, at their planned place.
-        pools: from pool_machines.
+        packer: of the fleet's pools.
     """
-    here = pods_by_pool(workloads, pools, running=True)
-    arriving = pods_by_pool(moving, pools, running=False)
-    now = {place: _packed(here[place], pools[place]) for place in sorted(here)}
+    here = pods_by_pool(workloads, packer.pools, running=True)
+    arriving = pods_by_pool(moving, packer.pools, running=False)
+    now = {place: packer.pack(place, here[place]) for place in sorted(here)}
     gone = set(moving["w"])
     then = {}
     for place in sorted(here.keys() | arriving.keys()):
         pods = [*(one for one in here.get(place, []) if one.w not in gone), *arriving.get(place, [])]
-        then[place] = now[place] if pods == here.get(place) else _packed(pods, pools[place])
+        then[place] = packer.pack(place, pods)
     return now, then
 
 
@@ -152,6 +167,7 @@ def _machine(row: Mapping[str, Any]) -> Machine | None:
         gpu_model=row["to_gpu_model"] or "",
         gbp_per_hour=cash,
         weight=weight,
+        vcpus=row["to_vcpus"],
     )
 
 

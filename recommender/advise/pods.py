@@ -19,6 +19,7 @@ class Machine:
         gpu_model: empty without GPUs.
         gbp_per_hour: cash price of one node.
         weight: what is made least; above zero also where nodes are paid for in any case.
+        vcpus: of the whole node, as quotas count it.
     """
 
     instance_type: str
@@ -27,6 +28,7 @@ class Machine:
     gpu_model: str
     gbp_per_hour: float
     weight: float
+    vcpus: float
 
 
 @dataclass(frozen=True, slots=True)

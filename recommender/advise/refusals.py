@@ -8,7 +8,7 @@ refused to workloads that move is told, and what would save most.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import polars as pl
 
@@ -37,13 +37,16 @@ SIMULATION = "simulation"
 """The guard of advise/simulate.py."""
 
 
-def refusals(pairs: pl.DataFrame, moving: pl.DataFrame, steady: Steady) -> dict[int, tuple[WorkloadRefusal, ...]]:
+def refusals(
+    pairs: pl.DataFrame, moving: pl.DataFrame, steady: Steady, withheld: Mapping[int, str]
+) -> dict[int, tuple[WorkloadRefusal, ...]]:
     """This will return the refusals worth telling, by workload number.
 
     Args:
         pairs: judged pairs.
         moving: the chosen ones, with within_cap.
         steady: the policy's thresholds.
+        withheld: why whole nodes hold back a workload's move, by w.
     """
     moved = moving.filter("within_cap").select("w", planned="gbp_per_hour")
     # Of the many columns only those that say which rows are told; the others are looked up for these.
@@ -52,7 +55,7 @@ def refusals(pairs: pl.DataFrame, moving: pl.DataFrame, steady: Steady) -> dict[
         .join(moved, on="w", how="left", maintain_order="left")
         .with_columns(planned=pl.coalesce("planned", "current_gbp_per_hour"), moves=pl.col("planned").is_not_null())
     )
-    told = [*_by_constraints(planned, pairs), *_by_guards(planned, pairs, moving, steady)]
+    told = [*_by_constraints(planned, pairs), *_by_guards(planned, pairs, moving, steady, withheld)]
     grouped: dict[int, list[WorkloadRefusal]] = {}
     for w, refusal in told:
         grouped.setdefault(w, []).append(refusal)
@@ -105,7 +108,7 @@ def _by_constraints(planned: pl.DataFrame, pairs: pl.DataFrame) -> Iterable[tupl
 
 
 def _by_guards(
-    planned: pl.DataFrame, pairs: pl.DataFrame, moving: pl.DataFrame, steady: Steady
+    planned: pl.DataFrame, pairs: pl.DataFrame, moving: pl.DataFrame, steady: Steady, withheld: Mapping[int, str]
 ) -> Iterable[tuple[int, WorkloadRefusal]]:
     """For each workload that stays, the best legal place, if it would have saved something."""
     stays = planned.join(moving.filter("within_cap"), on="w", how="anti")
@@ -140,7 +143,10 @@ def _by_guards(
     explained = reasons(_most_telling(best, pairs), rules, rule="rule").with_columns(
         why=pl.coalesce("why", pl.col("rule").replace_strict(texts, default=None, return_dtype=pl.String))
     )
-    return [(row["w"], _refusal(row, stage="guard")) for row in explained.iter_rows(named=True)]
+    return [
+        (row["w"], _refusal(row | {"why": row["why"] or withheld[row["w"]]}, stage="guard"))
+        for row in explained.iter_rows(named=True)
+    ]
 
 
 def _refusal(row: dict[str, object], *, stage: str) -> WorkloadRefusal:

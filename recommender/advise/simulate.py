@@ -14,29 +14,39 @@ import polars as pl
 
 from recommender.advise.decision import Decision
 from recommender.advise.first_fit import without_node
-from recommender.advise.machines import Place, PoolMachines, pods_by_pool
+from recommender.advise.machines import Packer, Place, PoolMachines, pods_by_pool
+from recommender.advise.node_quotas import over_quota
 from recommender.advise.pods import Replicas
 from recommender.advise.refusals import SIMULATION
+from recommender.place.constraints import quota
 
 
-def simulated(decision: Decision, pools: Mapping[Place, PoolMachines]) -> Decision:
-    """This will take the moves out of a decision that do not find a node; their pairs are held by `simulation`.
+def simulated(decision: Decision, packer: Packer) -> Decision:
+    """This will take the moves out of a decision that do not find a node, or that take nodes over a quota.
+
+    Their pairs are held by `simulation`, or by `quota` and `simulation`.
 
     Args:
         decision: what was worked out.
-        pools: from advise.machines.
+        packer: of its pools.
     """
-    failed = _failed(decision, pools)
-    if not failed:
+    failed = _failed(decision, packer.pools)
+    moving = decision.moving.filter("within_cap", ~pl.col("w").is_in(failed))
+    over = over_quota(decision, packer, moving)
+    if not failed and not over:
         return decision
-    moving = decision.moving.filter(~(pl.col("within_cap") & pl.col("w").is_in(failed)))
-    gone = decision.moving.filter(pl.col("within_cap") & pl.col("w").is_in(failed)).select("w", "p", __failed=True)
+    failing = pl.DataFrame(
+        [*((w, [SIMULATION]) for w in failed), *((w, [quota.RULE.id, SIMULATION]) for w in sorted(over))],
+        schema={"w": decision.moving.schema["w"], "__held": pl.List(pl.String)},
+        orient="row",
+    )
+    gone = decision.moving.filter("within_cap").select("w", "p").join(failing, on="w")
     pairs = (
         decision.pairs.join(gone, on=["w", "p"], how="left", maintain_order="left")
-        .with_columns(held=pl.when("__failed").then(pl.lit([SIMULATION])).otherwise("held"))
-        .drop("__failed")
+        .with_columns(held=pl.coalesce("__held", "held"))
+        .drop("__held")
     )
-    return replace(decision, moving=moving, pairs=pairs)
+    return replace(decision, moving=decision.moving.join(gone, on=["w", "p"], how="anti"), pairs=pairs, withheld=over)
 
 
 def _failed(decision: Decision, pools: Mapping[Place, PoolMachines]) -> list[int]:

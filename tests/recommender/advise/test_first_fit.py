@@ -12,11 +12,11 @@ from recommender.advise.first_fit import packed, without_node
 from recommender.advise.node_bound import lower_bound
 from recommender.advise.pods import Machine, Replicas
 
-SMALL = Machine("small", "on-demand/amd64", (4.0, 16.0, 0.0), "", 0.20, 0.20)
-LARGE = Machine("large", "on-demand/amd64", (8.0, 32.0, 0.0), "", 0.36, 0.36)
-ARM = Machine("arm", "on-demand/arm64", (4.0, 16.0, 0.0), "", 0.10, 0.10)
-T4 = Machine("t4", "on-demand/amd64", (4.0, 16.0, 1.0), "NVIDIA T4", 0.60, 0.60)
-PAID = Machine("paid", "committed-1y/amd64", (4.0, 16.0, 0.0), "", 0.0, 0.20)
+SMALL = Machine("small", "on-demand/amd64", (4.0, 16.0, 0.0), "", 0.20, 0.20, 4.0)
+LARGE = Machine("large", "on-demand/amd64", (8.0, 32.0, 0.0), "", 0.36, 0.36, 8.0)
+ARM = Machine("arm", "on-demand/arm64", (4.0, 16.0, 0.0), "", 0.10, 0.10, 4.0)
+T4 = Machine("t4", "on-demand/amd64", (4.0, 16.0, 1.0), "NVIDIA T4", 0.60, 0.60, 4.0)
+PAID = Machine("paid", "committed-1y/amd64", (4.0, 16.0, 0.0), "", 0.0, 0.20, 4.0)
 
 
 def pods(w: int, count: int, vcpus: float, memory_gib: float = 1.0, **changes: object) -> Replicas:
@@ -50,7 +50,7 @@ def test_the_larger_machine_is_taken_where_it_is_cheaper_for_what_is_left() -> N
 
 def test_the_solver_finds_what_first_fit_misses() -> None:
     # Largest first puts 5 with 4 and 3 with 3 and 3, which leaves the 2; 5 + 3 + 2 and 4 + 3 + 3 fill two nodes of 10.
-    ten = Machine("ten", "on-demand/amd64", (10.0, 100.0, 0.0), "", 1.0, 1.0)
+    ten = Machine("ten", "on-demand/amd64", (10.0, 100.0, 0.0), "", 1.0, 1.0, 10.0)
     found = packed([pods(1, 1, 5.0), pods(2, 1, 4.0), pods(3, 3, 3.0), pods(4, 1, 2.0)], [ten], None)
     assert found.nodes == (("ten", 2),)
     assert found.bound_gbp_per_hour == pytest.approx(2.0)

@@ -34,15 +34,28 @@ def advised(**limits: Any) -> list[str]:
     return [one.target.workload for one in made.recommendations]
 
 
+def held(vcpus: float) -> list[str]:
+    """The first rules that refuse what shares of machines do not let through."""
+    cheap = policy(steady={"min_saving_gbp_per_month": 1})
+    made = plan(small("a"), small("b"), pools=pools(GENERAL, SPOT), policy=cheap, region_quotas=region(vcpus))
+    return [one.rule for one in made.refused if one.stage != "guard"]
+
+
 def test_without_a_quota_both_move() -> None:
     assert advised() == ["a", "b"]
 
 
 def test_a_regions_quota_counts_the_machines_of_what_runs_and_lets_through_what_fits() -> None:
     # Three replicas fit on a machine, so each takes a third of its 4 vCPUs: 8/3 run, each mover takes 4/3 more.
-    assert advised(region_quotas=region(vcpus=16 / 3 + 0.01)) == ["a", "b"]
-    assert len(advised(region_quotas=region(vcpus=4.01))) == 1
-    assert advised(region_quotas=region(vcpus=3.9)) == []
+    assert held(vcpus=16 / 3 + 0.01) == []
+    assert held(vcpus=4.01) == ["capacity_taken"]
+    assert held(vcpus=3.9) == ["quota", "quota"]
+
+
+def test_what_a_quota_lets_through_by_shares_must_fit_in_whole_machines_too() -> None:
+    # One machine runs both; one on spot would take both.
+    assert advised(region_quotas=region(vcpus=8.0)) == ["a", "b"]
+    assert advised(region_quotas=region(vcpus=7.9)) == []
 
 
 def test_a_regions_quota_is_shared_by_all_clusters_there() -> None:
