@@ -21,6 +21,7 @@ from recommender.emit.score import Scores
 from recommender.jobs import Scheduler, add_delivery, next_run, scheduler_for
 from recommender.ledger.deliveries import Outcomes, failing, outcomes_of
 from recommender.ledger.store import Ledger
+from recommender.observe.fleet import pools
 from recommender.observe.pending_scheduler import PendingOnOtherScheduler
 from recommender.parcels import parcels_of
 from recommender.publishing import Publishing, running_in
@@ -108,6 +109,7 @@ class RecommenderService:
             scores=self._scores(made, at),
             learnt=self._learnt(at),
             pending=self._pending(at),
+            fleet=pools(self._settings.clusters),
         )
         if made.not_recorded:
             _log.warning("not_recorded_in_ledger", why=made.not_recorded)

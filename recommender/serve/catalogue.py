@@ -85,6 +85,56 @@ ADVICE: tuple[Metric, ...] = (
     ),
 )
 
+OVERVIEW: tuple[Metric, ...] = (
+    Metric(
+        "tuppence_cluster_info",
+        "Where a cluster of the settings is; jurisdiction is empty if nobody knows it, and then nothing moves there.",
+        kind=Kind.INFO,
+        labels=("cluster", "provider", "region", "jurisdiction", "tier"),
+    ),
+    Metric(
+        "tuppence_cluster_current_gbp_per_hour",
+        "What the priced workloads of a cluster cost where they are, in pounds an hour.",
+        labels=("cluster",),
+        unit="gbp_per_hour",
+    ),
+    Metric(
+        "tuppence_cluster_planned_gbp_per_hour",
+        "What the workloads that the plan has in a cluster would cost there, in pounds an hour.",
+        labels=("cluster",),
+        unit="gbp_per_hour",
+    ),
+    Metric(
+        "tuppence_refused_offers",
+        "Pairs of a workload and an offer that this rule refuses; of several rules the first counts.",
+        labels=("rule",),
+    ),
+    Metric(
+        "tuppence_owner_saving_gbp_per_month",
+        'Open saving by owner of the workload, in pounds for 730 hours; the 20 largest, the rest is "(others)".',
+        labels=("owner",),
+        unit="gbp_per_month",
+    ),
+    Metric(
+        "tuppence_burst_replicas",
+        "Replicas that open and accepted bursts take out of a cluster's owned capacity, by the cluster they go to.",
+        labels=("cluster", "resource", "resource_class", "to_cluster", "state"),
+    ),
+    Metric(
+        "tuppence_burst_cost_delta_gbp_per_hour",
+        "What those bursts cost more, in pounds an hour; never a saving.",
+        labels=("cluster", "resource", "resource_class", "to_cluster", "state"),
+        unit="gbp_per_hour",
+    ),
+    Metric(
+        "tuppence_recommendation_next_expiry_timestamp_seconds",
+        "When the first open or accepted recommendation of the kind lapses, seconds since 1970.",
+        labels=("kind", "state"),
+        unit="timestamp_seconds",
+    ),
+)
+"""The plan by cluster, rule, owner and burst."""
+
 _CLASS = ("cluster", "resource", "resource_class")
 
 AHEAD: tuple[Metric, ...] = (

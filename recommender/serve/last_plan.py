@@ -16,6 +16,7 @@ import dataframely as dy
 from recommender.advise.plan import Plan
 from recommender.calibrating import Learnt
 from recommender.emit.score import Scores
+from recommender.frames import Pool
 from recommender.ledger.deliveries import Outcomes
 from recommender.ledger.measurement import Savings
 from recommender.observe.pending_scheduler import PendingOnOtherScheduler
@@ -74,6 +75,7 @@ class State:
         ahead: the next hour, of the last good plan's time; None: it could not be foretold.
         scores: of clusters, of the same time; None: there are none.
         pending: pods that waited for another scheduler then; None: it is not told.
+        fleet: the pools that the last good plan was made for; None: there is no plan, or they are not told.
         reload_successful: whether the settings on disk are the ones in use.
         reloaded_at: when they were read.
     """
@@ -98,6 +100,7 @@ class State:
     ahead: Ahead | None = None
     scores: Scores | None = None
     pending: dy.DataFrame[PendingOnOtherScheduler] | None = None
+    fleet: dy.DataFrame[Pool] | None = None
     reload_successful: bool = True
     reloaded_at: datetime | None = None
 
@@ -125,6 +128,7 @@ class LastPlan:
         ahead: Ahead | None = None,
         scores: Scores | None = None,
         pending: dy.DataFrame[PendingOnOtherScheduler] | None = None,
+        fleet: dy.DataFrame[Pool] | None = None,
     ) -> None:
         """This will serve a plan from now on."""
         served = Served.of(plan, learnt)
@@ -137,6 +141,7 @@ class LastPlan:
                 ahead=ahead,
                 scores=scores,
                 pending=pending,
+                fleet=fleet,
                 evaluations=self._state.evaluations + 1,
                 succeeded=True,
                 finished_at=at,

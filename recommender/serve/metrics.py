@@ -19,14 +19,15 @@ from recommender.advise.plan import OwnedPool, Plan
 from recommender.advise.record import WorkloadName
 from recommender.report.calibration import expected_savings
 from recommender.serve.ahead import samples_ahead
-from recommender.serve.catalogue import ADVICE, AHEAD, DELIVERY, HEALTH, SCORES, WATCH
+from recommender.serve.catalogue import ADVICE, AHEAD, DELIVERY, HEALTH, OVERVIEW, SCORES, WATCH
 from recommender.serve.last_plan import LastPlan, State
+from recommender.serve.overview_samples import overview_samples
 from recommender.serve.score_samples import score_samples
 from recommender.serve.watch_samples import watch_samples
 
 Sample = tuple[str, tuple[str, ...], float]
 
-_CATALOGUE = (*ADVICE, *AHEAD, *SCORES, *WATCH, *DELIVERY, *HEALTH)
+_CATALOGUE = (*ADVICE, *OVERVIEW, *AHEAD, *SCORES, *WATCH, *DELIVERY, *HEALTH)
 
 
 class PlanCollector(Collector):
@@ -58,6 +59,7 @@ def registry(last: LastPlan, clock: Clock) -> CollectorRegistry:
 def _samples(state: State, *, now: datetime) -> Iterator[Sample]:
     if state.served is not None:
         yield from _of_plan(state.served.plan)
+        yield from overview_samples(state.served.plan, state.fleet)
         if state.learnt is not None:
             for kind, saving in expected_savings(state.served.plan, state.learnt.calibration).items():
                 yield "tuppence_recommendation_saving_expected_gbp_per_month", (kind,), saving

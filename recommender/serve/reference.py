@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 
 from exporters.core.metrics import markdown_table
-from recommender.serve.catalogue import ADVICE, AHEAD, DELIVERY, HEALTH, SCORES, WATCH
+from recommender.serve.catalogue import ADVICE, AHEAD, DELIVERY, HEALTH, OVERVIEW, SCORES, WATCH
 
 _OPENING = """# Metrics of the recommender
 
@@ -27,6 +27,7 @@ def page() -> str:
     """This will return the page in Markdown."""
     groups = {
         "Advice": ADVICE,
+        "The plan by cluster, rule, owner and burst": OVERVIEW,
         "The next hour": AHEAD,
         "Placement scores": SCORES,
         "Watch": WATCH,
