@@ -7,12 +7,14 @@ section of 2,000 each. Names are escaped as Slack asks for: `&`, `<` and `>`, an
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
-from recommender.report.view import Advice, Report
+from recommender.report.view import Advice, CapacityAdvice, Report
 from recommender.report.words import number_text
 
 MOST_ADVICE = 10
+MOST_CAPACITY = 5
 _HEADER, _SECTION, _FIELD = 150, 3_000, 2_000
 
 Block = dict[str, Any]
@@ -46,10 +48,24 @@ def message(report: Report, *, link: str = "") -> dict[str, Any]:
     left = len(report.advice) - len(advice)
     if left:
         blocks.append(_context(f"{number_text(left)} more in the report."))
+    blocks += _capacity(report.capacity)
     if link:
         button = {"type": "button", "text": {"type": "plain_text", "text": "Open the report"}, "url": link}
         blocks.append({"type": "actions", "elements": [button]})
     return {"text": escaped(f"Tuppence, {report.title}: {headline}"), "blocks": blocks}
+
+
+def _capacity(advice: Sequence[CapacityAdvice]) -> list[Block]:
+    """Bursts, returns and more nodes; what they change is no saving, so they stand apart."""
+    if not advice:
+        return []
+    left = len(advice) - MOST_CAPACITY
+    return [
+        {"type": "divider"},
+        _section("*Owned capacity*"),
+        *(_section(_capacity_advice(one)) for one in advice[:MOST_CAPACITY]),
+        *([_context(f"{number_text(left)} more on owned capacity in the report.")] if left > 0 else []),
+    ]
 
 
 def escaped(text: str) -> str:
@@ -63,6 +79,11 @@ def _advice(one: Advice) -> str:
     )
     facts = f"{money} · confidence {one.confidence} · effort {one.effort} · owner {escaped(one.owner)} · `{one.id}`"
     return f"*{one.rank}.* {escaped(one.title)}\n{facts}"
+
+
+def _capacity_advice(one: CapacityAdvice) -> str:
+    facts = [f"*{escaped(one.change)}*", *([escaped(one.when)] if one.when else [])]
+    return f"{escaped(one.title)}\n{' · '.join([*facts, f'confidence {one.confidence}', f'`{one.id}`'])}"
 
 
 def _section(text: str) -> Block:

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from typing import Any
 
-from recommender.report.view import Advice, Report
+from recommender.report.view import Advice, CapacityAdvice, Report
 from recommender.report.words import number_text
 
 MOST_ADVICE = 10
+MOST_CAPACITY = 5
 MOST_BYTES = 28 * 1024
 
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!~|<>])")
@@ -32,13 +34,16 @@ def render(report: Report, *, link: str = "") -> str:
     """
     shown = min(MOST_ADVICE, len(report.owed) + len(report.top))
     while True:
-        text = json.dumps(message(report, link=link, most_advice=shown), ensure_ascii=False)
+        made = message(report, link=link, most_advice=shown, most_capacity=min(MOST_CAPACITY, shown))
+        text = json.dumps(made, ensure_ascii=False)
         if len(text.encode()) <= MOST_BYTES or shown == 0:
             return text
         shown -= 1
 
 
-def message(report: Report, *, link: str = "", most_advice: int = MOST_ADVICE) -> dict[str, Any]:
+def message(
+    report: Report, *, link: str = "", most_advice: int = MOST_ADVICE, most_capacity: int = MOST_CAPACITY
+) -> dict[str, Any]:
     """This will return the message with its card."""
     advice = [*report.owed, *report.top][:most_advice]
     left = len(report.advice) - len(advice)
@@ -56,6 +61,7 @@ def message(report: Report, *, link: str = "", most_advice: int = MOST_ADVICE) -
         body.append(_text(f"{number_text(left)} more in the report.", isSubtle=True))
     elif not advice:
         body.append(_text("Nothing is advised this week."))
+    body += _capacity(report.capacity, most=most_capacity)
     card: dict[str, Any] = {
         "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
         "type": "AdaptiveCard",
@@ -80,26 +86,41 @@ def escaped(text: str) -> str:
     return _MARKDOWN.sub(r"\\\1", cut)
 
 
+def _capacity(advice: Sequence[CapacityAdvice], *, most: int) -> list[Element]:
+    """Bursts, returns and more nodes; what they change is no saving, so they stand apart."""
+    if not advice:
+        return []
+    left = len(advice) - most
+    return [
+        _text("Owned capacity", weight="Bolder", separator=True),
+        *(_capacity_advice(one) for one in advice[:most]),
+        *([_text(f"{number_text(left)} more on owned capacity in the report.", isSubtle=True)] if left > 0 else []),
+    ]
+
+
 def _advice(one: Advice) -> Element:
     money = f"{one.saving} a month" if one.saving else f"{one.change} a month"
     facts = f"confidence {one.confidence}, effort {one.effort}, owner {one.owner}"
+    return _row(f"{one.rank}. {one.title}", facts, money, one.saving_range)
+
+
+def _capacity_advice(one: CapacityAdvice) -> Element:
+    facts = "; ".join(part for part in (one.when, f"confidence {one.confidence}") if part)
+    return _row(one.title, facts, one.change, "")
+
+
+def _row(title: str, facts: str, money: str, money_range: str) -> Element:
+    """A line of advice: what to do on the left, what it changes on the right."""
+    right = [_text(money, weight="Bolder", horizontalAlignment="Right")]
+    if money_range:
+        right.append(_text(money_range, isSubtle=True, size="Small", horizontalAlignment="Right"))
+    left = [_text(title), _text(facts, isSubtle=True, size="Small")]
     return {
         "type": "ColumnSet",
         "separator": True,
         "columns": [
-            {
-                "type": "Column",
-                "width": "stretch",
-                "items": [_text(f"{one.rank}. {one.title}"), _text(facts, isSubtle=True, size="Small")],
-            },
-            {
-                "type": "Column",
-                "width": "auto",
-                "items": [
-                    _text(money, weight="Bolder", horizontalAlignment="Right"),
-                    _text(one.saving_range, isSubtle=True, size="Small", horizontalAlignment="Right"),
-                ],
-            },
+            {"type": "Column", "width": "stretch", "items": left},
+            {"type": "Column", "width": "auto", "items": right},
         ],
     }
 

@@ -21,6 +21,7 @@ from recommender.report.charts.drawing import Chart, can_draw, png
 from recommender.report.deliver.contract import Parcel
 
 MOST_ADVICE = 10
+MOST_CAPACITY = 5
 
 
 def message(parcel: Parcel, *, sender: str, to: tuple[str, ...], at: datetime) -> EmailMessage:
@@ -60,6 +61,7 @@ def _page(parcel: Parcel, cids: dict[str, str]) -> str:
         link=parcel.link,
         advice=advice,
         left=len(report.advice) - len(advice),
+        most_capacity=MOST_CAPACITY,
         charts=shown,
     )
     return _inlined(html)

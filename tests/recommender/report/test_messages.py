@@ -18,7 +18,7 @@ def _many(number: int, **changes: Any) -> Any:
     report = example()
     one = replace(report.top[0], **changes)
     top = tuple(replace(one, rank=str(n + 1)) for n in range(10))
-    return replace(report, owed=(), top=top, rest=(one,) * (number - 10))
+    return replace(report, owed=(), top=top, rest=(one,) * (number - 10), capacity=())
 
 
 def test_slack_shows_the_figures_the_advice_and_the_way_to_the_whole() -> None:
@@ -76,3 +76,26 @@ def test_an_empty_week_says_that_nothing_is_advised() -> None:
     empty = replace(example(), owed=(), top=(), rest=(), notices=())
     assert "Nothing is advised this week." in slack.render(empty)
     assert "Nothing is advised this week" in teams.render(empty)
+
+
+def test_bursts_and_more_nodes_stand_apart_from_what_saves_with_what_they_change_and_when() -> None:
+    burst, extend = example().capacity
+    text = slack.render(example())
+    for one in (burst, extend):
+        assert f"{one.title}\\n*{one.change}* · {one.when} · confidence {one.confidence} · `{one.id}`" in text
+    assert text.index("*Owned capacity*") > text.index(example().top[-1].id)
+    card = json.loads(teams.render(example()))["attachments"][0]["content"]["body"]
+    start = next(number for number, one in enumerate(card) if one.get("text") == "Owned capacity")
+    first, second = card[start + 1 :]
+    assert first["columns"][0]["items"][0]["text"] == teams.escaped(burst.title)
+    assert first["columns"][1]["items"][0]["text"] == teams.escaped(burst.change)
+    assert second["columns"][0]["items"][0]["text"] == teams.escaped(extend.title)
+
+
+def test_of_much_advice_on_capacity_the_rest_is_counted_within_the_limits() -> None:
+    report = replace(_many(10, title="£" * 900), capacity=example().capacity * 1_000)
+    assert "1,995 more on owned capacity in the report." in slack.render(report)
+    assert len(slack.message(report)["blocks"]) <= 50
+    text = teams.render(report)
+    assert len(text.encode()) <= teams.MOST_BYTES
+    assert "more on owned capacity in the report" in text
