@@ -15,17 +15,17 @@ from typing import Any, Final
 
 import polars as pl
 
-from recommender.emit.contract import Document, Manifest, Subject
+from recommender.emit.contract import Document, Subject
 from recommender.emit.names import file_name, label_key, label_value
 from recommender.emit.ocm_placement import ALLOWED, REFUSED, Placed, claim_name
 from recommender.emit.order import expiry
 from recommender.emit.provenance import instant, metadata
 from recommender.emit.score import Scores
+from recommender.emit.score_status import freshness_of, status_of
 from recommender.settings import ClusterSettings
 
 API: Final = "cluster.open-cluster-management.io/v1alpha1"
 CLUSTER_API: Final = "cluster.open-cluster-management.io/v1"
-_MOST_MESSAGE: Final = 32_000
 
 
 def score_documents(subject: Subject, scores: Scores, managed: Mapping[str, str]) -> tuple[Document, ...]:
@@ -56,30 +56,6 @@ def score_documents(subject: Subject, scores: Scores, managed: Mapping[str, str]
         expires_at=end,
     )
     return (first, *(_status(subject, scores, end, here, managed[here]) for here in sorted(managed)))
-
-
-def status_of(subject: Subject, scores: Scores, end: datetime, cluster: str) -> Manifest:
-    """This will return the status of a cluster's score object."""
-    rows = scores.scores.filter(pl.col("cluster") == cluster).sort("score")
-    references = rows.filter(pl.col("reference_gbp_per_hour").is_not_null())
-    told = "; ".join(
-        f"{name} is 50 at £{reference:.6g} an hour"
-        for name, reference in references.select("score", "reference_gbp_per_hour").iter_rows()
-    )
-    held = bool(scores.scores["is_held"].any())
-    return {
-        "conditions": [
-            {
-                "type": "InputsFresh",
-                "status": "False" if held else "True",
-                "reason": "HeldUntilTheyLapse" if held else "WithinMaxAge",
-                "message": f"evaluated {instant(subject.at)}; {told}"[:_MOST_MESSAGE],
-                "lastTransitionTime": instant(subject.at),
-            }
-        ],
-        "scores": [{"name": name, "value": value} for name, value in rows.select("score", "value").iter_rows()],
-        "validUntil": instant(end),
-    }
 
 
 def label_document(
@@ -137,11 +113,13 @@ def claim_document(subject: Subject, cluster: ClusterSettings, there: str, juris
 
 def _status(subject: Subject, scores: Scores, end: datetime, here: str, there: str) -> Document:
     name = subject.settings.hub.score_name
+    values = dict(scores.scores.filter(pl.col("cluster") == here).select("score", "value").iter_rows())
+    status = status_of(values, end, freshness_of(scores.scores, at=subject.at))
     cleared: dict[str, Any] = {"scores": None, "validUntil": None, "conditions": None}
     return Document(
         path=f"scores/{file_name(there, 'status', ending='yaml')}",
         form="merge-patch",
-        objects=({"status": status_of(subject, scores, end, here)},),
+        objects=({"status": status},),
         rollback_objects=({"status": cleared},),
         patches={"apiVersion": API, "kind": "AddOnPlacementScore", "namespace": there, "name": name},
         says=f"The scores of {there}. They lapse at {instant(end)}, in every cluster at once.",

@@ -1,7 +1,8 @@
 """Server-side apply of a status as the API server does it, for scores: who owns which, and what a conflict is.
 
-A value out of bounds refuses the whole status. A list entry belongs to its key `name`. A change of another manager's
-value is refused unless forced; what its owner no longer applies goes (Kubernetes, "Server-Side Apply").
+A value out of bounds refuses the whole status. A score belongs to its key `name`, a condition to its `type`. A change
+of another manager's value is refused unless forced; what its owner no longer applies goes (Kubernetes, "Server-Side
+Apply").
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ KINDS = {
 }
 SCORES = "addonplacementscores"
 Json = dict[str, Any]
+_SCORE, _CONDITION = 'k:{"name":', 'k:{"type":'
 
 
 class RefusedError(Exception):
@@ -53,6 +55,7 @@ def check(status: Json, name: str) -> None:
 
 def _leaves(status: Json) -> dict[str, Any]:
     leaves = {f'k:{{"name":"{score["name"]}"}}': score["value"] for score in status.get("scores", [])}
+    leaves |= {f'k:{{"type":"{one["type"]}"}}': one for one in status.get("conditions", [])}
     return leaves | ({"f:validUntil": status["validUntil"]} if "validUntil" in status else {})
 
 
@@ -89,12 +92,15 @@ def applied(one: Json, manager: str, status: Json, *, force: bool, at: datetime)
 
 def _owned(entry: Json) -> set[str]:
     fields = entry["fieldsV1"]["f:status"]
-    return set(fields.get("f:scores", {})) | ({"f:validUntil"} if "f:validUntil" in fields else set())
+    return {*fields.get("f:scores", {}), *fields.get("f:conditions", {})} | (
+        {"f:validUntil"} if "f:validUntil" in fields else set()
+    )
 
 
 def _entry(manager: str, leaves: set[str], time: str) -> Json:
-    scores = {leaf: {".": {}, "f:name": {}, "f:value": {}} for leaf in sorted(leaves) if leaf.startswith("k:")}
-    fields: Json = {"f:scores": scores} if scores else {}
+    scores = {leaf: {".": {}, "f:name": {}, "f:value": {}} for leaf in sorted(leaves) if _SCORE in leaf}
+    conditions = {leaf: {".": {}, "f:type": {}, "f:status": {}} for leaf in sorted(leaves) if _CONDITION in leaf}
+    fields: Json = ({"f:scores": scores} if scores else {}) | ({"f:conditions": conditions} if conditions else {})
     if "f:validUntil" in leaves:
         fields["f:validUntil"] = {}
     return {
@@ -110,7 +116,8 @@ def _entry(manager: str, leaves: set[str], time: str) -> Json:
 
 def _status(leaves: dict[str, Any]) -> Json:
     scores = [
-        {"name": json.loads(leaf[2:])["name"], "value": value} for leaf, value in leaves.items() if leaf[:2] == "k:"
+        {"name": json.loads(leaf[2:])["name"], "value": value} for leaf, value in leaves.items() if _SCORE in leaf
     ]
-    status: Json = {"scores": scores} if scores else {}
+    conditions = [value for leaf, value in leaves.items() if _CONDITION in leaf]
+    status: Json = ({"scores": scores} if scores else {}) | ({"conditions": conditions} if conditions else {})
     return status | ({"validUntil": leaves["f:validUntil"]} if "f:validUntil" in leaves else {})

@@ -23,7 +23,7 @@ from recommender.emit.live.connect import config_of
 from recommender.emit.live.publisher import Found, Scores
 from recommender.emit.live.refusals import HubError, NamespaceRefusedError, attempts, translated
 from recommender.emit.names import MANAGER, label_key
-from recommender.emit.provenance import instant
+from recommender.emit.score_status import INPUTS_FRESH, Freshness, freshness_in, status_of
 from recommender.emit_settings import EmitSettings
 
 _OCM = "cluster.open-cluster-management.io"
@@ -134,7 +134,14 @@ class Hub:
                 raise
 
     def write(
-        self, name: str, namespace: str, scores: Scores, valid_until: datetime | None, *, dry_run: bool = False
+        self,
+        name: str,
+        namespace: str,
+        scores: Scores,
+        valid_until: datetime | None,
+        freshness: Freshness | None = None,
+        *,
+        dry_run: bool = False,
     ) -> Applied:
         """This will apply all our scores of an object, or only ask whether the server would take them.
 
@@ -143,22 +150,18 @@ class Hub:
             namespace: where it is.
             scores: all that are ours; what is not in it and was ours is removed.
             valid_until: until when they stand; None: unsaid.
+            freshness: of their inputs; None: unsaid.
             dry_run: nothing is changed.
 
         Raises:
             NamespaceRefusedError: the server does not take them, or another field manager owns one of them.
             HubError: see find.
         """
-        status: dict[str, Any] = {
-            "scores": [{"name": score, "value": value} for score, value in sorted(scores.items())],
-        }
-        if valid_until is not None:
-            status["validUntil"] = instant(valid_until)
         body = {
             "apiVersion": f"{_OCM}/v1alpha1",
             "kind": "AddOnPlacementScore",
             "metadata": {"name": name, "namespace": namespace},
-            "status": status,
+            "status": status_of(scores, valid_until, freshness),
         }
         answer = self._send(lambda: self._apply(name, namespace, body, dry_run=dry_run), namespace=namespace)
         times = [parse_utc(entry["time"]) for entry in _managed_by_us(answer) if "time" in entry]
@@ -278,13 +281,15 @@ def _managed_by_us(one: Object) -> list[Object]:
 def _found(one: Object) -> Found:
     metadata, status = one["metadata"], one.get("status") or {}
     values = {score["name"]: score["value"] for score in status.get("scores") or []}
-    ours, theirs = set(), False
+    ours, theirs, freshness = set(), False, None
     for entry in metadata.get("managedFields") or []:
         fields = (entry.get("fieldsV1") or {}).get("f:status")
         if not fields:
             continue
         if entry.get("manager") == MANAGER:
             ours |= {name for name in values if f'k:{{"name":"{name}"}}' in fields.get("f:scores", {})}
+            if f'k:{{"type":"{INPUTS_FRESH}"}}' in fields.get("f:conditions", {}):
+                freshness = freshness_in(status.get("conditions") or [])
         else:
             theirs = True
     until = status.get("validUntil")
@@ -294,4 +299,5 @@ def _found(one: Object) -> Found:
         scores={name: value for name, value in values.items() if name in ours},
         valid_until=None if until is None else parse_utc(until),
         shared=theirs,
+        freshness=freshness,
     )

@@ -15,6 +15,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from recommender.emit.score_status import Freshness
+
 DEAD_BAND = 2
 """Points; a smaller change is not worth a schedule of every Placement."""
 
@@ -35,12 +37,14 @@ class Wanted:
         stale: why they must not be written; empty: they may.
         order: namespaces in which workloads run that the scores are for; they are written first, so that a round that
             is cut off leaves what runs where it is.
+        freshness: of their inputs; None: unsaid.
     """
 
     scores: Mapping[str, Scores]
     valid_until: datetime
     stale: str = ""
     order: frozenset[str] = frozenset()
+    freshness: Freshness | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,7 @@ class Found:
         scores: the values that our field manager owns.
         valid_until: what it says; None: nothing, so it never lapses.
         shared: another field manager owns a part of its status too.
+        freshness: what it says of its inputs; None: nothing of ours.
     """
 
     namespace: str
@@ -60,6 +65,7 @@ class Found:
     scores: Scores
     valid_until: datetime | None
     shared: bool = False
+    freshness: Freshness | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +77,14 @@ class Write:
         scores: all values that are ours.
         valid_until: until when.
         before: what the hub has; None: the object is made.
+        freshness: of the inputs; None: unsaid.
     """
 
     namespace: str
     scores: Scores
     valid_until: datetime
     before: Found | None
+    freshness: Freshness | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +134,7 @@ def next_round(wanted: Wanted, found: Iterable[Found], *, now: datetime, most: t
     end = min(wanted.valid_until, now + most)
     until = _standing_until([there.get(name) for name in names], wanted, end=end, now=now)
     writes = tuple(
-        Write(name, wanted.scores[name], until or end, there.get(name))
+        Write(name, wanted.scores[name], until or end, there.get(name), _freshness(wanted, there.get(name)))
         for name in names
         if until is None or _moved(wanted.scores[name], there[name].scores)
     )
@@ -175,6 +183,10 @@ def _standing_until(objects: list[Found | None], wanted: Wanted, *, end: datetim
         return None
     whole = all(one is not None and one.scores.keys() == wanted.scores[one.namespace].keys() for one in objects)
     return until if whole and until - now >= (end - now) / 2 else None
+
+
+def _freshness(wanted: Wanted, before: Found | None) -> Freshness | None:
+    return None if wanted.freshness is None else wanted.freshness.after(before.freshness if before else None)
 
 
 def _moved(wanted: Scores, found: Scores) -> bool:

@@ -14,6 +14,7 @@ from typing import Protocol
 
 from recommender.emit.live.publisher import Found, Round, Scores, Wanted, Write, next_round, why_not
 from recommender.emit.live.refusals import HubError, NamespaceRefusedError
+from recommender.emit.score_status import Freshness
 
 _ASK_EVERY = 20
 """Writes between two looks at whether they are still allowed."""
@@ -36,7 +37,14 @@ class Writer(Protocol):
         ...
 
     def write(
-        self, name: str, namespace: str, scores: Scores, valid_until: datetime | None, *, dry_run: bool = False
+        self,
+        name: str,
+        namespace: str,
+        scores: Scores,
+        valid_until: datetime | None,
+        freshness: Freshness | None = None,
+        *,
+        dry_run: bool = False,
     ) -> ServerTime:
         """This will apply scores."""
         ...
@@ -171,7 +179,7 @@ def _written(hub: Writer, planned: Round, outcome: Outcome, terms: Terms) -> Out
         if number % _ASK_EVERY == 0 and not terms.still_allowed():
             return replace(outcome, written=_put_back(hub, name, done), held="the mode no longer allows it")
         try:
-            hub.write(name, one.namespace, one.scores, one.valid_until)
+            hub.write(name, one.namespace, one.scores, one.valid_until, one.freshness)
         except NamespaceRefusedError as error:
             left = _put_back(hub, name, done)
             refused = {**outcome.refused, one.namespace: str(error)}
@@ -189,7 +197,7 @@ def _tried(hub: Writer, name: str, writes: Sequence[Write], terms: Terms) -> tup
     for one in writes:
         before = terms.now()
         try:
-            tried = hub.write(name, one.namespace, one.scores, one.valid_until, dry_run=True)
+            tried = hub.write(name, one.namespace, one.scores, one.valid_until, one.freshness, dry_run=True)
         except NamespaceRefusedError as error:
             refused[one.namespace] = str(error)
             continue
@@ -202,9 +210,9 @@ def _put_back(hub: Writer, name: str, done: Sequence[Write]) -> int:
     """The number of objects that could not be put back as they were."""
     left = 0
     for one in reversed(done):
-        before = one.before
+        before = one.before or Found(one.namespace, name, {}, None)
         try:
-            hub.write(name, one.namespace, before.scores if before else {}, before.valid_until if before else None)
+            hub.write(name, one.namespace, before.scores, before.valid_until, before.freshness)
         except HubError:
             left += 1
     return left

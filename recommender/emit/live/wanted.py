@@ -9,6 +9,7 @@ import dataframely as dy
 import polars as pl
 
 from recommender.emit.live.publisher import Wanted
+from recommender.emit.score_status import freshness_of
 from recommender.emit_settings import HubSettings
 from recommender.frames import ClassScore
 
@@ -42,4 +43,5 @@ def wanted_of(
         scores=kept,
         valid_until=scores.select(pl.col("valid_until").min()).item(),
         order=frozenset(hub.managed_clusters.get(one, one) for one in running),
+        freshness=freshness_of(scores, at=at),
     )

@@ -42,7 +42,7 @@ def withdraw(
     for one in live:
         if one.valid_until is None or one.valid_until > end:
             try:
-                hub.write(one.name, one.namespace, one.scores, end)
+                hub.write(one.name, one.namespace, one.scores, end, one.freshness)
             except HubError:
                 continue  # it is named when it cannot be deleted either
         ending += 1

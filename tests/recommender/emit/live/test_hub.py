@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -10,6 +10,7 @@ from exporters.core.errors import SettingsError
 from recommender.emit.live.connect import config_of
 from recommender.emit.live.hub import Hub
 from recommender.emit.live.refusals import HubAwayError, HubError, NamespaceRefusedError
+from recommender.emit.score_status import Freshness
 from recommender.emit_settings import EmitSettings, HubSettings
 from tests.fakes.api_server import FakeHub, Fault, Request, write_kubeconfig
 
@@ -27,6 +28,35 @@ def test_what_is_written_is_found_again_with_its_end(hub: Hub, fake: FakeHub) ->
     (found,) = hub.find("finops")
     assert (found.namespace, dict(found.scores), found.valid_until, found.shared) == ("eks-lon", SCORES, UNTIL, False)
     assert fake.status("eks-lon")["validUntil"] == "2026-12-01T12:00:00Z"
+
+
+def test_a_hub_is_told_how_fresh_the_inputs_are_and_it_is_read_back(hub: Hub, fake: FakeHub) -> None:
+    stale = Freshness(False, "prices of 2026-11-30T09:00:00Z", UNTIL - timedelta(hours=3))
+    hub.create("finops", "eks-lon")
+    hub.write("finops", "eks-lon", SCORES, UNTIL, stale)
+    assert fake.status("eks-lon")["conditions"] == [
+        {
+            "type": "InputsFresh",
+            "status": "False",
+            "reason": "HeldUntilTheyLapse",
+            "message": "prices of 2026-11-30T09:00:00Z",
+            "lastTransitionTime": "2026-12-01T09:00:00Z",
+        }
+    ]
+    (found,) = hub.find("finops")
+    assert (found.freshness, found.shared) == (stale, False)
+
+
+def test_a_condition_of_another_manager_stays_theirs(hub: Hub, fake: FakeHub) -> None:
+    published(hub)
+    theirs = {"type": "Ready", "status": "True", "reason": "Yes", "message": "", "lastTransitionTime": "x"}
+    key = ("addonplacementscores", "eks-lon", "finops")
+    fake.objects[key] = fake.apply("eks-lon", "finops", "other", {"conditions": [theirs]})
+    hub.write("finops", "eks-lon", SCORES, UNTIL, Freshness(True, "", UNTIL))
+    assert [one["type"] for one in fake.status("eks-lon")["conditions"]] == ["Ready", "InputsFresh"]
+    (found,) = hub.find("finops")
+    hub.withdraw(found)
+    assert fake.status("eks-lon") == {"conditions": [theirs]}
 
 
 def test_an_object_is_made_before_its_status_is_applied(hub: Hub, fake: FakeHub) -> None:
