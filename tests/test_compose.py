@@ -10,6 +10,7 @@ import sys
 import tomllib
 from pathlib import Path, PurePosixPath
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 import yaml
@@ -63,18 +64,17 @@ def on_disk(service: dict[str, Any], path: str) -> Path:
     raise AssertionError(f"{path} is not mounted")
 
 
-def yaml_blocks(text: str) -> dict[str, Any]:
-    """The YAML examples of a page by the file name in their first line; of several with one name, the first."""
-    found: dict[str, Any] = {}
-    for name, body in re.findall(r"```yaml\n# (\S+)\n(.*?)```", text, flags=re.DOTALL):
-        found.setdefault(name, body)
-    return found
+def yaml_examples(text: str, name: str) -> list[str]:
+    """The YAML examples of a page that name a file in their first line."""
+    found = re.findall(r"```yaml\n# (\S+)\n(.*?)```", text, flags=re.DOTALL)
+    return [body for of, body in found if of == name]
 
 
 def test_it_is_a_compose_file_by_the_specification() -> None:
     compose_spec = pytest.importorskip("compose_spec", reason="the development package compose-spec is not installed")
     specification = compose_spec.PyCompose.from_json(json.dumps(COMPOSE)).to_spec()
-    assert set(specification.services) == {"sample-data", "exporter", "recommender", "prometheus", "grafana"}
+    ours = {"sample-data", "exporter", "recommender"}
+    assert set(specification.services) == ours | {"prometheus", "alertmanager", "grafana", "postgresql"}
 
 
 def test_docker_reads_it() -> None:
@@ -93,7 +93,7 @@ def test_every_service_is_locked_down(service: dict[str, Any]) -> None:
     assert service["read_only"] is True
     assert service["cap_drop"] == ["ALL"]
     assert service["security_opt"] == ["no-new-privileges:true"]
-    assert service["tmpfs"] == ["/tmp"]
+    assert service["tmpfs"][0] == "/tmp"
     assert not {"privileged", "cap_add", "pid", "ipc"} & service.keys()
 
 
@@ -102,7 +102,7 @@ def test_every_port_is_open_to_this_machine_only(service: dict[str, Any]) -> Non
 
 
 def test_images_are_pinned_by_a_whole_version(service: dict[str, Any]) -> None:
-    assert re.fullmatch(r"[a-z/]+:v?\d+\.\d+\.\d+", service["image"])
+    assert re.fullmatch(r"[a-z/]+:v?\d+\.\d+\.\d+|postgres:\d+\.\d+", service["image"])
 
 
 def test_the_image_is_the_version_of_the_project_and_its_user_that_of_the_dockerfile() -> None:
@@ -128,7 +128,7 @@ def test_nothing_starts_before_what_it_needs() -> None:
 
     assert waits("exporter") == {"sample-data": "service_completed_successfully"}
     assert waits("recommender") == {"exporter": "service_healthy"}
-    assert waits("prometheus") == {"exporter": "service_healthy"}
+    assert waits("prometheus") == {"exporter": "service_healthy", "alertmanager": "service_healthy"}
     assert waits("grafana") == {"prometheus": "service_healthy"}
 
 
@@ -153,8 +153,8 @@ def test_the_health_check_tells_a_ready_service_from_one_that_is_not(tmp_path: P
     _, _python, *rest = SERVICES["exporter"]["healthcheck"]["test"]
 
     def check(port: int) -> int:
-        arguments = [part.replace(":10210/", f":{port}/") for part in rest]
-        return subprocess.run([sys.executable, *arguments], capture_output=True, check=False).returncode
+        arguments = [part.replace("10210", str(port)) for part in rest]
+        return subprocess.run([sys.executable, *arguments], capture_output=True, cwd=ROOT, check=False).returncode
 
     with serving(create_app(service.app())) as address:
         assert check(address.port) == 1
@@ -166,7 +166,7 @@ def test_the_health_check_tells_a_ready_service_from_one_that_is_not(tmp_path: P
 @pytest.mark.parametrize("name", sorted(OURS.keys() - ONE_SHOT))
 def test_the_health_check_asks_the_port_that_is_published(name: str) -> None:
     (port,) = SERVICES[name]["ports"]
-    assert f"http://127.0.0.1:{port.split(':')[-1]}/-/ready" in SERVICES[name]["healthcheck"]["test"][-1]
+    assert SERVICES[name]["healthcheck"]["test"][-1] == port.split(":")[-1]
 
 
 def test_what_is_mounted_from_the_repository_is_there_and_read_only(service: dict[str, Any]) -> None:
@@ -240,24 +240,68 @@ def test_grafana_lets_everybody_look_and_nobody_log_in() -> None:
     assert environment["GF_AUTH_BASIC_ENABLED"] == "false"
 
 
-def test_no_password_stands_in_the_file() -> None:
-    assert not re.search(r"(?i)password|secret_?key|token", FILE.read_text(encoding="utf-8"))
+def test_prometheus_hands_its_alerts_to_the_alertmanager_that_is_there() -> None:
+    config = yaml.safe_load((ROOT / "dashboards/prometheus/prometheus.yml").read_text(encoding="utf-8"))
+    (group,) = config["alerting"]["alertmanagers"][0]["static_configs"]
+    (name, port) = group["targets"][0].split(":")
+    assert SERVICES[name]["ports"] == [f"127.0.0.1:{port}:{port}"]
+    (path,) = [part.split("=")[1] for part in SERVICES[name]["command"] if part.startswith("--config.file=")]
+    assert on_disk(SERVICES[name], path).exists()
+
+
+def test_every_folder_that_a_service_writes_to_is_a_volume() -> None:
+    written = {"prometheus": "--storage.tsdb.path=", "alertmanager": "--storage.path="}
+    for name, flag in written.items():
+        (path,) = [part.removeprefix(flag) for part in SERVICES[name]["command"] if part.startswith(flag)]
+        assert mounts(SERVICES[name])[path][0] in COMPOSE["volumes"]
+
+
+def test_every_secret_is_a_file_and_none_stands_in_the_file_or_in_the_environment() -> None:
+    assert all(set(secret) == {"file"} for secret in COMPOSE["secrets"].values())
+    for service in SERVICES.values():
+        assert set(service.get("secrets", [])) <= COMPOSE["secrets"].keys()
+        for name, value in service.get("environment", {}).items():
+            if re.search(r"(?i)password|secret|token|api_?key", name):
+                assert value.removeprefix("/run/secrets/") in service["secrets"]
+
+
+def test_postgresql_runs_only_when_asked_for_and_nothing_waits_for_it() -> None:
+    assert SERVICES["postgresql"]["profiles"] == ["postgresql"]
+    assert [name for name, service in SERVICES.items() if "profiles" in service] == ["postgresql"]
+    assert not [name for name, service in SERVICES.items() if "postgresql" in service.get("depends_on", {})]
+
+
+def test_the_ledger_of_the_guide_is_the_database_of_the_profile() -> None:
+    ledger, override = (
+        yaml_examples(HOW_TO, "tuppence.yaml")[1],
+        yaml_examples(HOW_TO, "docker-compose.override.yml")[1],
+    )
+    settings = RecommenderSettings.model_validate(yaml.safe_load(ledger))
+    database = SERVICES["postgresql"]["environment"]
+    place = urlsplit(settings.ledger.url)
+    assert (place.scheme, place.hostname) == ("postgresql", "postgresql")
+    assert (place.username, place.path) == (database["POSTGRES_USER"], f"/{database['POSTGRES_DB']}")
+    assert place.password is None
+    assert str(settings.ledger.password_file) == database["POSTGRES_PASSWORD_FILE"]
+    told = yaml.safe_load(override)["services"]["recommender"]
+    assert told["secrets"] == SERVICES["postgresql"]["secrets"]
+    assert told["depends_on"]["postgresql"]["condition"] == "service_healthy"
 
 
 def test_the_override_of_the_guide_fits() -> None:
-    override = yaml.safe_load(yaml_blocks(HOW_TO)["docker-compose.override.yml"])
+    override = yaml.safe_load(yaml_examples(HOW_TO, "docker-compose.override.yml")[0])
     assert set(override["services"]) == {"exporter", "recommender"}
     for service in override["services"].values():
         assert service["environment"]["TUPPENCE_CONFIG"] in mounts(service)
 
 
 def test_the_settings_of_the_guide_are_valid_and_both_services_find_the_same_snapshots() -> None:
-    text = yaml_blocks(HOW_TO)["tuppence.yaml"]
+    text = yaml_examples(HOW_TO, "tuppence.yaml")[0]
     check_document(parse_document(text, source="compose.md", environment={}), [ExporterSettings, RecommenderSettings])
     settings = yaml.safe_load(text)
     store, prices = PurePosixPath(settings["store"]["url"]), PurePosixPath(settings["prices"]["url"])
     exporter, recommender = mounts(SERVICES["exporter"]), mounts(SERVICES["recommender"])
     assert exporter[str(store.parent)][0] == recommender[str(prices.parent)][0]
     assert store.name == prices.name
-    override = yaml.safe_load(yaml_blocks(HOW_TO)["docker-compose.override.yml"])
+    override = yaml.safe_load(yaml_examples(HOW_TO, "docker-compose.override.yml")[0])
     assert settings["policy"] in mounts(override["services"]["recommender"])
