@@ -2,10 +2,29 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
-from recommender.jobs import EVALUATION_JOB, PUBLICATION_JOB, VERIFICATION_JOB, next_run, scheduler_for
+import pytest
+
+from recommender.deliver_settings import DeliverSettings
+from recommender.delivering import deliver_due
+from recommender.jobs import (
+    DELIVERY_AGAIN_JOB,
+    DELIVERY_JOB,
+    EVALUATION_JOB,
+    PUBLICATION_JOB,
+    VERIFICATION_JOB,
+    add_delivery,
+    next_run,
+    scheduler_for,
+)
+from recommender.ledger.store import Ledger
+from recommender.report.deliver.contract import Parcel
+from recommender.settings import LedgerSettings
+from tests.recommender.report.example import example
 from tests.servers.prometheus import wait_until
 
 
@@ -120,3 +139,64 @@ def test_a_round_to_the_hub_follows_the_first_evaluation_and_comes_at_an_interva
         assert abs(due - (first + timedelta(minutes=7, seconds=2))) <= timedelta(seconds=20)
     finally:
         scheduler.shutdown()
+
+
+@pytest.mark.parametrize(
+    ("before", "then"),
+    [
+        ("2026-11-25T12:00", "2026-11-30T09:00"),
+        ("2026-03-28T12:00", "2026-03-30T08:00"),
+        ("2026-10-24T12:00", "2026-10-26T09:00"),
+    ],
+    ids=["winter", "the clocks go forward on Sunday", "the clocks go back on Sunday"],
+)
+def test_reports_go_out_on_monday_at_nine_by_londons_clock(before: str, then: str) -> None:
+    scheduler = scheduler_for(lambda: True, every_minutes=60, first=datetime.now(UTC))
+    add_delivery(scheduler, lambda: True, DeliverSettings(), first=datetime.now(UTC))
+    due = scheduler.get_job(DELIVERY_JOB).trigger.get_next_fire_time(None, datetime.fromisoformat(f"{before}+00:00"))
+    assert due == datetime.fromisoformat(f"{then}+00:00")
+
+
+def test_what_was_missed_is_looked_for_at_the_start_and_after_each_pause() -> None:
+    rounds: list[datetime] = []
+    first = datetime.now(UTC)
+    scheduler = scheduler_for(lambda: True, every_minutes=60, first=first)
+    add_delivery(scheduler, lambda: rounds.append(datetime.now(UTC)), DeliverSettings(retry_minutes=7), first=first)
+    scheduler.start()
+    try:
+        wait_until(lambda: rounds, seconds=10, otherwise=lambda: "it did not run")
+        due = wait_until(
+            lambda: (at := next_run(scheduler, DELIVERY_AGAIN_JOB)) is not None and at > first and at,
+            seconds=5,
+            otherwise=lambda: "not due",
+        )
+        assert due == first + timedelta(minutes=7)
+    finally:
+        scheduler.shutdown()
+
+
+def test_a_mail_server_that_hangs_holds_up_no_evaluation(tmp_path: Path) -> None:
+    evaluated, delivered = threading.Event(), threading.Event()
+    ledger = Ledger.at(LedgerSettings(url=str(tmp_path / "ledger.sqlite")))
+    with socket.create_server(("127.0.0.1", 0)) as hanging:
+        mail = {"type": "smtp", "name": "mail", "host": "127.0.0.1", "port": hanging.getsockname()[1]}
+        mail |= {"security": "none", "sender": "a@b.c", "to": ["d@e.f"], "timeout_seconds": 30}
+        settings = DeliverSettings.model_validate({"channels": [mail]})
+
+        def deliver() -> None:
+            at = datetime(2026, 11, 30, 9, tzinfo=UTC)
+            deliver_due(ledger, settings, now=lambda: at, make=lambda _week: {"": Parcel(example(), "")})
+            delivered.set()
+
+        first = datetime.now(UTC)
+        scheduler = scheduler_for(lambda: evaluated.set() is None, every_minutes=60, first=first + timedelta(seconds=1))
+        add_delivery(scheduler, deliver, settings, first=first)
+        scheduler.start()
+        try:
+            connection, _ = hanging.accept()
+            assert evaluated.wait(15)
+            assert not delivered.is_set(), "the delivery still waits for the server's first word"
+            connection.close()
+            assert delivered.wait(15)
+        finally:
+            scheduler.shutdown()

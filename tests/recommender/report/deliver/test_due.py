@@ -75,6 +75,14 @@ def test_what_failed_is_due_again_after_a_pause_until_its_attempts_are_used_up()
     assert due_now(step(DeliveryState.FAILED, attempt=6), now=later, again=True) == [("", "mail", 7)]
 
 
+def test_a_person_who_asks_waits_for_no_pause_and_still_sends_nothing_that_may_have_arrived() -> None:
+    steps = {one.key: one for one in (step(DeliveryState.FAILED, attempt=9),)}
+    asked = due(settings(), WEEK, owners=[], known=steps, now=MONDAY_NINE, by_hand=True)
+    assert [one.attempt for one in asked] == [10]
+    unsure = {one.key: one for one in (step(DeliveryState.UNKNOWN),)}
+    assert due(settings(), WEEK, owners=[], known=unsure, now=MONDAY_NINE, by_hand=True) == ()
+
+
 def test_what_nobody_knows_of_is_sent_again_only_when_a_person_asks() -> None:
     assert due_now(step(DeliveryState.UNKNOWN), now=MONDAY_NINE + timedelta(hours=9)) == []
     assert due_now(step(DeliveryState.UNKNOWN), again=True) == [("", "mail", 2)]
