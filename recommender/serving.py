@@ -28,7 +28,10 @@ from recommender.publishing import Publishing, running_in
 from recommender.recorded import Recorded, recorded
 from recommender.report.week import Week
 from recommender.scored import all_scores
+from recommender.serve.access import TokenFile
+from recommender.serve.advice_index import Advice
 from recommender.serve.app import Recommender, create_app
+from recommender.serve.deciding import kept_beside
 from recommender.serve.dsf import Scorer
 from recommender.serve.last_plan import LastPlan
 from recommender.settings import RecommenderSettings
@@ -52,6 +55,7 @@ class RecommenderService:
     ) -> None:
         self._settings = settings
         self._load = load
+        self._host = settings.recommender_web.host
         self._clock = clock or SystemClock()
         self._last = LastPlan()
         self._reloading = threading.Lock()
@@ -73,7 +77,13 @@ class RecommenderService:
     def app(self) -> Recommender:
         """This will return what the pages show and do."""
         return Recommender(
-            last=self._last, clock=self._clock, reload=self.reload, next_run=self._next_run, scorer=self._scorer
+            last=self._last,
+            clock=self._clock,
+            reload=self.reload,
+            next_run=self._next_run,
+            scorer=self._scorer,
+            settings=lambda: self._settings,
+            host=self._host,
         )
 
     def evaluate(self) -> bool:
@@ -135,6 +145,14 @@ class RecommenderService:
         except TuppenceError as error:
             _log.error("watch_failed", error=str(error))
             return None
+
+    def _kept(self, made: Recorded, at: datetime) -> tuple[Advice, ...]:
+        """Advice that is listed beside the plan's; a plan that was made is served without it, too."""
+        try:
+            return kept_beside(self._settings.ledger, made.plan, at=at)
+        except TuppenceError as error:
+            _log.error("decided_advice_not_read", error=str(error))
+            return ()
 
     def _learnt(self, at: datetime) -> Learnt | None:
         """What the ledger says of the policy; a plan that was made is served without it, too."""
@@ -256,11 +274,19 @@ class RecommenderService:
 
 def serve_recommender(settings: RecommenderSettings, *, load: Callable[[], RecommenderSettings]) -> None:
     """This will serve until a signal ends it; see RecommenderService."""
-    service = RecommenderService(settings, load=load)
-    service.start()
     web = settings.recommender_web
+    service, tokens = RecommenderService(settings, load=load), TokenFile(web.tokens_file)
+    app = create_app(service.app())
+    service.start()
     try:
-        serve(create_app(service.app()), host=web.host, port=web.port, web_config=web.config_file, ready=_announce)
+        serve(
+            app,
+            host=web.host,
+            port=web.port,
+            web_config=web.config_file,
+            ready=_announce,
+            bearer=tokens.caller,
+        )
     finally:
         service.stop()
 

@@ -386,6 +386,21 @@ class RecommenderWebSettings(Section):
     host: str = "127.0.0.1"
     port: int = Field(default=10211, ge=0, le=65535)
     config_file: Path | None = Field(default=None, description="TLS and basic auth, exporter-toolkit format.")
+    approvers: tuple[str, ...] = Field(
+        default=(), description="Users of the web-config file who may decide about recommendations; others may look."
+    )
+    tokens_file: Path | None = Field(
+        default=None, description="Bearer tokens of machines by name: role (viewer, approver) and SHA-256, in hex."
+    )
+    session_key_file: Path | None = Field(
+        default=None,
+        description="Key that forms are signed with, the same for all replicas. None: a new one at each start.",
+    )
+    decide_without_login: bool = Field(
+        default=False,
+        description="Whoever reaches the pages may decide, also where nobody has to log in and the address is not "
+        "loopback: another door, such as a proxy, checks who they are.",
+    )
 
 
 class RecommenderSettings(Section):

@@ -57,6 +57,13 @@ class Reader:
             found.setdefault(row["recommendation_id"], []).append(_event(row))
         return {one: tuple(events) for one, events in found.items()}
 
+    def history(self, recommendation_id: str) -> tuple[Event, ...]:
+        """This will return the events of one recommendation, without documents; empty: it is not known."""
+        if self._connection is None:
+            return ()
+        wanted = select(*_LEAN).where(EVENTS.c.recommendation_id == recommendation_id).order_by(EVENTS.c.sequence)
+        return tuple(_event(row) for row in self._connection.execute(wanted).mappings())
+
     def documents(self, events: Iterable[Event]) -> Texts:
         """This will return the records that some proposals keep."""
         return self._texts(EVENTS.c.document, events)

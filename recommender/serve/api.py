@@ -1,29 +1,25 @@
-"""The API: the plan as it is, and its recommendations filtered, sorted and page by page. Read only."""
+"""The API: the plan as it is, its recommendations filtered, sorted and page by page, and what happened to each."""
 
 from __future__ import annotations
 
-import json
-from enum import StrEnum
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
-from fastapi.exceptions import HTTPException
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from recommender.advise.capacity_record import CAPACITY_KINDS, CapacityRecommendation
-from recommender.advise.record import Confidence, Kind, Recommendation
-from recommender.serve.last_plan import LastPlan, Served, etag_of
+from recommender.advise.plan import Plan
+from recommender.advise.record import Confidence, Kind, Recommendation, State
+from recommender.serve.advice_index import Advice, Order
+from recommender.serve.advice_index import Query as Asked
+from recommender.serve.answers import answer, as_json, served_now
+from recommender.serve.api_models import AdviceId, CapacityPage, EventsPage, RecommendationPage
+from recommender.serve.deciding import Desk, Story
+from recommender.serve.last_plan import LastPlan, etag_of
+from recommender.serve.problem import ProblemError, problems
 
-NOT_YET = "There is no plan yet: the first evaluation has not succeeded."
-
-
-class Order(StrEnum):
-    """What the list is sorted by; a minus stands for greatest first."""
-
-    RANK = "rank"
-    SAVING = "saving"
-    SAVING_DOWN = "-saving"
-    OWNER = "owner"
+UNCHANGED: Mapping[int | str, dict[str, Any]] = {304: {"description": "Not Modified: If-None-Match names it."}}
 
 
 class Wanted(BaseModel):
@@ -37,10 +33,14 @@ class Wanted(BaseModel):
     owner: str | None = None
     cluster: str | None = Field(default=None, description="The cluster that the workload is in now.")
     namespace: str | None = None
+    state: State | None = None
+    text: str = Field(
+        default="", max_length=300, description="Part of title, workload, owner or id, whatever the case."
+    )
     min_saving_gbp_per_month: float | None = Field(default=None, ge=0)
     sort: Order = Order.RANK
     limit: int = Field(default=50, ge=1, le=500)
-    offset: int = Field(default=0, ge=0)
+    offset: int = Field(default=0, ge=0, le=10_000_000)
 
     @field_validator("kind")
     @classmethod
@@ -48,6 +48,15 @@ class Wanted(BaseModel):
         if kind in CAPACITY_KINDS:
             raise ValueError("advice on owned capacity is listed under /api/v1/capacity")
         return kind
+
+    def asked(self) -> Asked:
+        """This will return the query of the index."""
+        return Asked(
+            **self.model_dump(exclude={"state", "limit", "offset"}),
+            states=() if self.state is None else (self.state,),
+            of_plan=True,
+            of_capacity=False,
+        )
 
 
 class WantedCapacity(BaseModel):
@@ -59,108 +68,130 @@ class WantedCapacity(BaseModel):
     cluster: str | None = Field(default=None, description="The cluster whose owned nodes it is about.")
 
 
-def api(last: LastPlan) -> APIRouter:
-    """This will return the routes under /api/v1."""
-    router = APIRouter(prefix="/api/v1")
+def api(last: LastPlan, desk: Desk) -> APIRouter:
+    """This will return the routes under /api/v1 that read."""
+    router = APIRouter(prefix="/api/v1", tags=["advice"])
+    _add_lists(router, last)
+    _add_single(router, last, desk)
+    return router
 
-    @router.get("/plan")
+
+def _add_lists(router: APIRouter, last: LastPlan) -> None:
+    @router.get("/plan", response_model=Plan, responses={**UNCHANGED, **problems(503)}, operation_id="plan")
     def _plan(request: Request) -> Response:
-        return _answer(request, served_now(last).document)
+        """The last good evaluation as a whole."""
+        return answer(request, served_now(last).document)
 
-    @router.get("/recommendations")
+    @router.get(
+        "/recommendations",
+        response_model=RecommendationPage,
+        responses={**UNCHANGED, **problems(422, 503)},
+        operation_id="recommendations",
+    )
     def _recommendations(request: Request, wanted: Annotated[Wanted, Query()]) -> Response:
+        """A page of the plan's recommendations; the header Link leads to the pages before and after."""
         served = served_now(last)
-        found = chosen(served.plan.recommendations, wanted)
-        page = found[wanted.offset : wanted.offset + wanted.limit]
+        rows = served.index.found(wanted.asked())
+        page = served.index.at(rows.slice(wanted.offset, wanted.limit))
         body = {
             "generated_at": served.plan.generated_at.isoformat(),
-            "total": len(found),
+            "total": len(rows),
             "limit": wanted.limit,
             "offset": wanted.offset,
             "items": [one.model_dump(mode="json", exclude_none=True) for one in page],
         }
-        answer = _answer(request, _json(body))
-        if wanted.offset + wanted.limit < len(found):
-            following = request.url.include_query_params(offset=wanted.offset + wanted.limit)
-            answer.headers["link"] = f'<{following.path}?{following.query}>; rel="next"'
-        return answer
+        sent = answer(request, as_json(body))
+        if links := _links(request, wanted, total=len(rows)):
+            sent.headers["link"] = links
+        return sent
 
-    @router.get("/capacity")
+    @router.get(
+        "/capacity",
+        response_model=CapacityPage,
+        responses={**UNCHANGED, **problems(422, 503)},
+        operation_id="capacity",
+    )
     def _capacity(request: Request, wanted: Annotated[WantedCapacity, Query()]) -> Response:
+        """Advice on owned capacity: bursts, returns, more nodes."""
         served = served_now(last)
-        found = [
-            one
-            for one in served.plan.capacity
-            if wanted.kind in {None, one.kind} and wanted.cluster in {None, one.target.cluster}
-        ]
+        asked = Asked(kind=wanted.kind, cluster=wanted.cluster, of_plan=True, of_capacity=True)
+        found = served.index.at(served.index.found(asked))
         body = {
             "generated_at": served.plan.generated_at.isoformat(),
             "total": len(found),
             "items": [one.model_dump(mode="json", exclude_none=True) for one in found],
         }
-        return _answer(request, _json(body))
-
-    @router.get("/recommendations/{advice_id}")
-    def _recommendation(request: Request, advice_id: str) -> Response:
-        plan = served_now(last).plan
-        everything: tuple[Recommendation | CapacityRecommendation, ...] = (*plan.recommendations, *plan.capacity)
-        for one in everything:
-            if one.id == advice_id:
-                return _answer(request, _json(one.model_dump(mode="json", exclude_none=True)))
-        raise HTTPException(404, "The plan has no such recommendation; it may have been superseded.")
-
-    return router
+        return answer(request, as_json(body))
 
 
-def chosen(recommendations: tuple[Recommendation, ...], wanted: Wanted) -> list[Recommendation]:
-    """This will return the wanted recommendations in the wanted order; equal ones by rank."""
-    kept = [one for one in recommendations if _is_wanted(one, wanted)]
-    if wanted.sort is Order.OWNER:
-        return sorted(kept, key=lambda one: (one.target.owner or "", one.rank))
-    if wanted.sort is Order.SAVING:
-        return sorted(kept, key=lambda one: (_saving(one), one.rank))
-    if wanted.sort is Order.SAVING_DOWN:
-        return sorted(kept, key=lambda one: (-_saving(one), one.rank))
-    return sorted(kept, key=lambda one: one.rank)
+def _add_single(router: APIRouter, last: LastPlan, desk: Desk) -> None:
+    @router.get(
+        "/recommendations/{advice_id}",
+        response_model=Recommendation | CapacityRecommendation,
+        responses={**UNCHANGED, **problems(404, 422, 503)},
+        operation_id="recommendation",
+    )
+    def _recommendation(request: Request, advice_id: AdviceId) -> Response:
+        """One recommendation, of the plan or of the ledger; its ETag is what a decision names in If-Match."""
+        story = desk.story(advice_id)
+        body = as_json(advice_now(last, story, advice_id).model_dump(mode="json", exclude_none=True))
+        return answer(request, body, etag=tag_of(body, story))
+
+    @router.get(
+        "/recommendations/{advice_id}/events",
+        response_model=EventsPage,
+        responses={**UNCHANGED, **problems(404, 422, 503)},
+        operation_id="events",
+    )
+    def _events(request: Request, advice_id: AdviceId) -> Response:
+        """What happened to a recommendation, oldest first, as the ledger has it."""
+        story = desk.story(advice_id)
+        if not story.events:
+            raise unknown(advice_id)
+        return answer(request, EventsPage.of(story.events).model_dump_json(exclude_none=True).encode())
 
 
-def served_now(last: LastPlan) -> Served:
-    """This will return what is served.
+def advice_now(last: LastPlan, story: Story, advice_id: str) -> Advice:
+    """This will return advice in the state that the ledger says: the plan's, else as it was last proposed.
 
     Raises:
-        HTTPException: 503, there is no plan yet.
+        ProblemError: 404, neither knows it.
     """
-    state = last.state
-    if state.served is None:
-        raise HTTPException(503, f"{NOT_YET} {state.error}".strip())
-    return state.served
+    served = last.state.served
+    given = served.index.get(advice_id) if served is not None and served.index.is_of_plan(advice_id) else None
+    if given is not None:
+        return given if story.now is None else given.model_copy(update={"state": story.now.state})
+    if story.record is None:
+        raise unknown(advice_id)
+    return story.record
 
 
-def _is_wanted(one: Recommendation, wanted: Wanted) -> bool:
-    asked = (
-        (wanted.kind, one.kind),
-        (wanted.confidence, one.risk.confidence),
-        (wanted.effort, one.effort),
-        (wanted.owner, one.target.owner),
-        (wanted.cluster, one.target.cluster),
-        (wanted.namespace, one.target.namespace),
+def unknown(advice_id: str) -> ProblemError:
+    """This will say that there is no such recommendation."""
+    return ProblemError(
+        404,
+        "The plan has no such recommendation, and the ledger does not know it; it may have been superseded.",
+        where=f"recommendation {advice_id}",
+        next_step="See /api/v1/recommendations for those that there are.",
     )
-    enough = wanted.min_saving_gbp_per_month is None or _saving(one) >= wanted.min_saving_gbp_per_month
-    return enough and all(value == found for value, found in asked if value is not None)
 
 
-def _saving(one: Recommendation) -> float:
-    return float(one.monthly.saving.p50) if one.monthly else 0.0
+def tag_of(body: bytes, story: Story) -> str:
+    """This will return the validator of one recommendation: of its record, and of what happened to it."""
+    return f'{etag_of(body)[:-1]}-{story.sequence}"'
 
 
-def _json(document: dict[str, Any]) -> bytes:
-    return json.dumps(document, sort_keys=True, ensure_ascii=False).encode()
+def _links(request: Request, wanted: Wanted, *, total: int) -> str:
+    """The header Link (RFC 8288) of a page."""
 
+    def to(offset: int, relation: str) -> str:
+        url = request.url.include_query_params(offset=offset)
+        return f'<{url.path}?{url.query}>; rel="{relation}"'
 
-def _answer(request: Request, body: bytes) -> Response:
-    etag = etag_of(body)
-    headers = {"etag": etag, "cache-control": "no-cache", "x-content-type-options": "nosniff"}
-    known = [tag.strip().removeprefix("W/") for tag in request.headers.get("if-none-match", "").split(",")]
-    if etag in known or "*" in known:
-        return Response(status_code=304, headers=headers)
-    return Response(body, media_type="application/json", headers=headers)
+    found = []
+    if wanted.offset:
+        found.append(to(0, "first"))
+        found.append(to(max(0, wanted.offset - wanted.limit), "prev"))
+    if wanted.offset + wanted.limit < total:
+        found.append(to(wanted.offset + wanted.limit, "next"))
+    return ", ".join(found)

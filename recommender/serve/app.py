@@ -1,4 +1,4 @@
-"""The recommender's HTTP address space: status page, report, API, metrics, health and reload."""
+"""The recommender's HTTP address space: pages, report, API, metrics, health and reload."""
 
 from __future__ import annotations
 
@@ -7,17 +7,27 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from fastapi import FastAPI, Request
-from fastapi.exceptions import HTTPException
-from fastapi.responses import JSONResponse, PlainTextResponse, Response
+from fastapi.responses import PlainTextResponse, Response
 from prometheus_client.exposition import choose_encoder
 
 from exporters.core.clock import Clock
 from exporters.core.errors import TuppenceError
-from recommender.serve.api import NOT_YET, api, served_now
+from recommender.serve.access import Access
+from recommender.serve.advice_pages import advice_pages
+from recommender.serve.answers import NOT_YET, served_now
+from recommender.serve.api import api
+from recommender.serve.deciding import Desk
+from recommender.serve.decisions_api import decisions_api
 from recommender.serve.dsf import Scorer, scorer_routes
 from recommender.serve.last_plan import LastPlan
+from recommender.serve.layout import html, report_headers, static_routes
 from recommender.serve.metrics import registry
-from recommender.serve.pages import security_headers, status_page
+from recommender.serve.pages import health_of
+from recommender.serve.problem import add_handlers
+from recommender.settings import RecommenderSettings, RecommenderWebSettings
+
+VERSION = "1"
+"""Of the API, as its paths have it."""
 
 
 def _no_run() -> datetime | None:
@@ -38,6 +48,8 @@ class Recommender:
         reload: reads the settings again and notes the outcome; raises TuppenceError when they are wrong.
         next_run: when the next evaluation is due.
         scorer: the settings of the Dynamic Scoring Framework's scorer that are in use; None: it is not served.
+        settings: those in use; None: there is no ledger to decide in, and no store to show prices of.
+        host: the address that is listened on.
     """
 
     last: LastPlan
@@ -45,33 +57,54 @@ class Recommender:
     reload: Callable[[], None]
     next_run: Callable[[], datetime | None] = _no_run
     scorer: Callable[[], Scorer | None] = _no_scorer
+    settings: Callable[[], RecommenderSettings] | None = None
+    host: str = "127.0.0.1"
 
 
 def create_app(recommender: Recommender) -> FastAPI:
-    """This will return the application, ready to be served."""
-    app = FastAPI(title="Tuppence recommender", docs_url=None, redoc_url=None, openapi_url="/api/v1/openapi.json")
-    _add_pages(app, recommender)
+    """This will return the application, ready to be served.
+
+    Raises:
+        SettingsError: the key that forms are signed with cannot be read.
+    """
+    app = FastAPI(
+        title="Tuppence recommender",
+        version=VERSION,
+        summary="Which workload should run where, what that saves in pounds, and what was decided about it.",
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/api/v1/openapi.json",
+    )
+    settings = recommender.settings
+    desk = Desk(None if settings is None else lambda: settings().ledger, recommender.clock)
+    web: Callable[[], RecommenderWebSettings] = (
+        RecommenderWebSettings if settings is None else lambda: settings().recommender_web
+    )
+    access = Access(web, host=recommender.host, now=recommender.clock.now)
+    _add_pages(app, recommender, access)
     _add_metrics(app, recommender)
     _add_probes(app, recommender)
-    app.include_router(api(recommender.last))
+    app.include_router(static_routes())
+    app.include_router(advice_pages(recommender.last, desk, access, recommender.clock))
+    app.include_router(api(recommender.last, desk))
+    app.include_router(decisions_api(recommender.last, desk, access))
     app.include_router(scorer_routes(recommender.scorer, recommender.clock))
-
-    @app.exception_handler(HTTPException)
-    async def _refuse(_request: Request, error: HTTPException) -> Response:
-        return JSONResponse({"error": error.detail}, status_code=error.status_code, headers=error.headers)
-
+    add_handlers(app)
     return app
 
 
-def _add_pages(app: FastAPI, recommender: Recommender) -> None:
+def _add_pages(app: FastAPI, recommender: Recommender, access: Access) -> None:
     @app.api_route("/", methods=["GET", "HEAD"], include_in_schema=False)
-    def _status() -> Response:
-        page = status_page(recommender.last.state, recommender.next_run(), now=recommender.clock.now())
-        return Response(page, media_type="text/html", headers=security_headers())
+    def _status(request: Request) -> Response:
+        state = recommender.last.state
+        health = health_of(state, recommender.next_run(), now=recommender.clock.now())
+        report = state.served.report if state.served else None
+        who = access.visitor(request).shown_name
+        return html("status.html", here="/", who=who, health=health, report=report)
 
     @app.api_route("/report", methods=["GET", "HEAD"], include_in_schema=False)
     def _report() -> Response:
-        return Response(served_now(recommender.last).page, media_type="text/html", headers=security_headers())
+        return Response(served_now(recommender.last).page, media_type="text/html", headers=report_headers())
 
 
 def _add_metrics(app: FastAPI, recommender: Recommender) -> None:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 import dataframely as dy
 
 from recommender.advise.plan import Plan
+from recommender.advise.record import State as AdviceState
 from recommender.calibrating import Learnt
 from recommender.emit.score import Scores
 from recommender.frames import Pool
@@ -25,6 +26,7 @@ from recommender.report import html
 from recommender.report.calibration import with_calibration
 from recommender.report.view import Report
 from recommender.report.view_model import report_of
+from recommender.serve.advice_index import Advice, AdviceIndex
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,18 +38,26 @@ class Served:
         report: its view model.
         page: the report as HTML.
         document: the plan as JSON.
+        index: what is listed, with decisions made since.
     """
 
     plan: Plan
     report: Report
     page: bytes
     document: bytes
+    index: AdviceIndex
 
     @classmethod
-    def of(cls, plan: Plan, learnt: Learnt | None = None) -> Served:
-        """This will render a plan, with what was learnt from the ledger where it is known."""
+    def of(cls, plan: Plan, learnt: Learnt | None = None, kept: Iterable[Advice] = ()) -> Served:
+        """This will render a plan, with what was learnt from the ledger, and what it keeps, where it is known."""
         report = report_of(plan) if learnt is None else with_calibration(report_of(plan), plan, learnt)
-        return cls(plan=plan, report=report, page=html.render(report).encode(), document=plan.to_json().encode())
+        return cls(
+            plan=plan,
+            report=report,
+            page=html.render(report).encode(),
+            document=plan.to_json().encode(),
+            index=AdviceIndex.of(plan, kept),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,9 +139,10 @@ class LastPlan:
         scores: Scores | None = None,
         pending: dy.DataFrame[PendingOnOtherScheduler] | None = None,
         fleet: dy.DataFrame[Pool] | None = None,
+        kept: Iterable[Advice] = (),
     ) -> None:
         """This will serve a plan from now on."""
-        served = Served.of(plan, learnt)
+        served = Served.of(plan, learnt, kept)
         with self._lock:
             self._state = replace(
                 self._state,
@@ -161,6 +172,14 @@ class LastPlan:
                 duration_seconds=duration_seconds,
                 error=str(error),
             )
+
+    def decided(self, advice_id: str, state: AdviceState) -> None:
+        """This will list advice in the state that it is in now, until the next plan."""
+        with self._lock:
+            served = self._state.served
+            if served is not None:
+                served = replace(served, index=served.index.with_state(advice_id, state))
+                self._state = replace(self._state, served=served)
 
     def verified(self, *, at: datetime, succeeded: bool) -> None:
         """This will note that a verification ended."""

@@ -1,17 +1,11 @@
-"""The status page: how the evaluations go, and the recommendations of the last good plan with links to the reasons."""
+"""The overview in words: how the evaluations go. Its page is status.html, with the figures of the last good plan."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache
-from importlib.metadata import version
-
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, Template
-from markupsafe import Markup
 
 from recommender.report import words
-from recommender.report.html import style_hash, stylesheet
 from recommender.serve.last_plan import State
 
 
@@ -25,29 +19,6 @@ class Health:
     next_run: str
     error: str
     settings_wrong: bool
-
-
-def status_page(state: State, next_run: datetime | None, *, now: datetime) -> str:
-    """This will return the page as HTML."""
-    return _template().render(
-        health=health_of(state, next_run, now=now),
-        report=state.served.report if state.served else None,
-        style=Markup(stylesheet()),  # noqa: S704 - our own style, as it is, so that its hash is the policy's
-        version=version("tuppence"),
-    )
-
-
-def security_headers() -> dict[str, str]:
-    """This will return the headers that every HTML page is sent with: nothing but the page's own style may load."""
-    policy = (
-        f"default-src 'none'; style-src {style_hash()}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-    )
-    return {
-        "content-security-policy": policy,
-        "x-content-type-options": "nosniff",
-        "referrer-policy": "no-referrer",
-        "cache-control": "no-store",
-    }
 
 
 def health_of(state: State, next_run: datetime | None, *, now: datetime) -> Health:
@@ -69,15 +40,3 @@ def health_of(state: State, next_run: datetime | None, *, now: datetime) -> Heal
         error=words.shown(state.error),
         settings_wrong=not state.reload_successful,
     )
-
-
-@cache
-def _template() -> Template:
-    environment = Environment(
-        loader=ChoiceLoader([PackageLoader("recommender.serve"), PackageLoader("recommender.report")]),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("status.html")

@@ -15,7 +15,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from exporters.core.errors import SettingsError
-from exporters.core.web.auth import Guard
+from exporters.core.web.auth import BearerCheck, Guard
 from exporters.core.web.live_config import LiveWebConfig
 
 GRACE_SECONDS = 10
@@ -42,7 +42,15 @@ class Address:
         return f"{self.scheme}://{f'[{host}]' if ':' in host else host}:{self.port}"
 
 
-def serve(app: ASGIApp, *, host: str, port: int, web_config: Path | None, ready: Callable[[Address], None]) -> None:
+def serve(
+    app: ASGIApp,
+    *,
+    host: str,
+    port: int,
+    web_config: Path | None,
+    ready: Callable[[Address], None],
+    bearer: BearerCheck | None = None,
+) -> None:
     """This will serve until SIGINT or SIGTERM, let open requests end, and return.
 
     Args:
@@ -51,11 +59,12 @@ def serve(app: ASGIApp, *, host: str, port: int, web_config: Path | None, ready:
         port: port to listen on; 0: any free one.
         web_config: the web-config file; None: plain HTTP for everybody.
         ready: told the address once the port is bound.
+        bearer: tokens that count like a user's password; see Guard.
 
     Raises:
         SettingsError: the address cannot be used, or the web-config file is wrong.
     """
-    server, listener, address = _prepare(app, host, port, web_config)
+    server, listener, address = _prepare(app, host, port, web_config, bearer)
     with listener:
         ready(address)
         server.run(sockets=[listener])
@@ -63,10 +72,15 @@ def serve(app: ASGIApp, *, host: str, port: int, web_config: Path | None, ready:
 
 @contextmanager
 def serving(
-    app: ASGIApp, *, host: str = "127.0.0.1", port: int = 0, web_config: Path | None = None
+    app: ASGIApp,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    web_config: Path | None = None,
+    bearer: BearerCheck | None = None,
 ) -> Iterator[Address]:
     """This will serve in a thread while the block runs; see serve."""
-    server, listener, address = _prepare(app, host, port, web_config)
+    server, listener, address = _prepare(app, host, port, web_config, bearer)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, name=f"serving-{address.port}")
     thread.start()
     try:
@@ -97,11 +111,13 @@ class _Server(uvicorn.Server):
         self.should_exit = True
 
 
-def _prepare(app: ASGIApp, host: str, port: int, web_config: Path | None) -> tuple[_Server, socket.socket, Address]:
+def _prepare(
+    app: ASGIApp, host: str, port: int, web_config: Path | None, bearer: BearerCheck | None
+) -> tuple[_Server, socket.socket, Address]:
     live = LiveWebConfig(web_config)
     listener = bind(host, port)
     config = uvicorn.Config(
-        Guard(app, live),
+        Guard(app, live, bearer),
         loop="asyncio",
         http="h11",
         ws="none",

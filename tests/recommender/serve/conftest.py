@@ -1,36 +1,49 @@
-"""The served application on a real port, with a plan or without one."""
+"""The served application on a real port, with a plan or without one, and with a ledger that knows the plan."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import httpx2
 import pytest
 
 from exporters.core.clock import FixedClock
 from exporters.core.web.serving import serving
+from recommender.ledger.merge import merge
+from recommender.ledger.store import Ledger
 from recommender.serve.app import Recommender, create_app
 from recommender.serve.last_plan import LastPlan
+from recommender.settings import LedgerSettings, RecommenderSettings, RecommenderWebSettings
 from tests.builders import NOON
 from tests.recommender.report.example import example_plan
 
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """A running application, and what it shows."""
+    """A running application, what it shows, and its ledger."""
 
     client: httpx2.Client
     last: LastPlan
+    ledger: Ledger
 
 
 @pytest.fixture
-def served() -> Iterator[Served]:
+def settings(tmp_path: Path) -> RecommenderSettings:
+    """A ledger in a file, and nobody who has to log in."""
+    return RecommenderSettings(
+        ledger=LedgerSettings(url=str(tmp_path / "ledger.sqlite")), recommender_web=RecommenderWebSettings()
+    )
+
+
+@pytest.fixture
+def served(settings: RecommenderSettings) -> Iterator[Served]:
     """Without a plan; a test adds what it needs."""
     last = LastPlan()
-    app = create_app(Recommender(last=last, clock=FixedClock(NOON), reload=lambda: None))
+    app = create_app(Recommender(last=last, clock=FixedClock(NOON), reload=lambda: None, settings=lambda: settings))
     with serving(app) as address, httpx2.Client(base_url=address.url, timeout=10) as client:
-        yield Served(client, last)
+        yield Served(client, last, Ledger.at(settings.ledger))
 
 
 @pytest.fixture
@@ -38,3 +51,15 @@ def with_plan(served: Served) -> Served:
     """With the example plan."""
     served.last.succeeded(example_plan(), at=NOON, duration_seconds=0.5)
     return served
+
+
+@pytest.fixture
+def proposed(with_plan: Served) -> Served:
+    """With the example plan, which the ledger has written down."""
+    propose(with_plan.ledger)
+    return with_plan
+
+
+def propose(ledger: Ledger) -> None:
+    """This will write the example plan's advice down."""
+    ledger.add(lambda reader: merge(example_plan(), reader.histories(), at=example_plan().generated_at).events)

@@ -34,7 +34,7 @@ def test_with_a_plan_it_is_ready_and_lists_the_advice_with_links_to_the_reasons(
     page = with_plan.client.get("/").text
     report = with_plan.client.get("/report").text
     for one in example_plan().recommendations:
-        assert f'href="/report#why-{one.id}"' in page
+        assert f'href="/recommendations/{one.id}"' in page
         assert f'id="why-{one.id}"' in report
     assert "£105.12" in page
     assert "✓ the last evaluation succeeded" in page
@@ -57,10 +57,10 @@ def test_an_error_without_a_plan_is_shown_and_told_to_programs(served: Served) -
     assert "Run tuppence fetch." in answer.json()["error"]
 
 
-@pytest.mark.parametrize("path", ["/", "/report"])
-def test_pages_allow_nothing_but_their_own_style(with_plan: Served, path: str) -> None:
+@pytest.mark.parametrize(("path", "style"), [("/", "'self'"), ("/recommendations", "'self'"), ("/report", "'sha256-")])
+def test_pages_allow_nothing_but_their_own_style(with_plan: Served, path: str, style: str) -> None:
     headers = with_plan.client.get(path).headers
-    assert headers["content-security-policy"].startswith("default-src 'none'; style-src 'sha256-")
+    assert headers["content-security-policy"].startswith(f"default-src 'none'; style-src {style}")
     assert "unsafe" not in headers["content-security-policy"]
     assert headers["x-content-type-options"] == "nosniff"
     assert headers["cache-control"] == "no-store"
@@ -93,7 +93,7 @@ def test_both_pages_show_in_a_browser_under_their_own_policy(with_plan: Served) 
         # The style is applied: the rule under the title is drawn by it alone.
         assert page.evaluate("getComputedStyle(document.querySelector('header')).borderBottomWidth") == "3px"
         page.get_by_role("link", name="Move shop/web").click()
-        assert "/report#why-" in page.url
+        assert "/recommendations/" in page.url
         assert overflow_px(page) == 0
         assert page.evaluate("getComputedStyle(document.querySelector('header')).borderBottomWidth") == "3px"
         assert said == []
@@ -101,5 +101,5 @@ def test_both_pages_show_in_a_browser_under_their_own_policy(with_plan: Served) 
 
 def test_the_status_page_lists_bursts_with_links_to_the_reasons(with_plan: Served) -> None:
     (burst, _) = with_plan.client.get("/api/v1/capacity").json()["items"]
-    assert f'href="/report#why-{burst["id"]}"' in with_plan.client.get("/").text
+    assert f'href="/recommendations/{burst["id"]}"' in with_plan.client.get("/").text
     assert f'id="why-{burst["id"]}"' in with_plan.client.get("/report").text
