@@ -4,9 +4,10 @@ Usage: python bench/openb_traps.py DATA
 
 Each poisoned table goes through Tuppence's own filters (prices sorted out, shapes joined by region, normalised) and
 stands in for its provider: Karpenter-Azure (68 zero prices), Cyclenerd's GCP (30 % of its region and type pairs do not
-exist), coroot's AWS (pseudo types, dedicated prices). Plans are judged against the provider's own table. Exit code 1:
-a zero price, a phantom offer, a broken rule or an overfull node was picked, a claimed cost is more than 0.5 % off the
-evaluated one, or egress does not turn the choice.
+exist), coroot's AWS (pseudo types, dedicated prices). Plans are judged against the provider's own table: which offers
+there are, and what they cost on the table's day, as no plan may be held to prices that came later; what the nodes of
+coroot's old table cost two years on is told beside it. Exit code 1: a zero price, a phantom offer, a broken rule or an
+overfull node was picked, a claimed cost is more than 0.5 % off the evaluated one, or egress does not turn the choice.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import gzip
 import json
 import sys
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
 
@@ -45,29 +47,48 @@ FX = FxRate.validate(
 MARKETS = {"on-demand": "od", "spot": "spot"}
 
 
-def azure_tables(prices: Path) -> tuple[pl.DataFrame, pl.DataFrame]:
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """Prices of one provider in USD by region and type, columns `on-demand` and `spot`.
+
+    Args:
+        poisoned: what the plan believes.
+        real: what there is and what it costs on that day.
+        later: what it costs two years later; None: the tables are of one season.
+    """
+
+    poisoned: pl.DataFrame
+    real: pl.DataFrame
+    later: pl.DataFrame | None = None
+
+
+def azure_tables(prices: Path) -> Tables:
     """This will read Karpenter-Azure as it stands, and the Linux meters of the retail price list."""
     columns = {"instance_type": "sku", "on-demand": "on_demand_usd_per_hour"}
     poisoned = pl.read_csv(prices / "azure_ondemand_karpenter_2026-06/azure_ondemand.csv")
     real = pl.read_csv(prices / "azure_retail_radar_2026-08/azure_linux_vm_prices.csv")
     none = pl.lit(None, dtype=pl.Float64)
-    return (
+    return Tables(
         poisoned.select("region", **columns, spot=none),
         real.select("region", **columns, spot="spot_usd_per_hour"),
     )
 
 
-def gcp_tables(prices: Path) -> tuple[pl.DataFrame, pl.DataFrame]:
+def gcp_tables(prices: Path) -> Tables:
     """This will read Cyclenerd's last prices, phantoms included, and Karpenter-GCP."""
     columns = {"instance_type": "machine_type", "on-demand": "on_demand_usd_per_hour", "spot": "spot_usd_per_hour"}
     changes = pl.read_parquet(prices / "gcp_pricing_yml_cyclenerd_2026-07/gcp_weekly_changes_2022-2026.parquet")
     last = changes.sort("date").unique(["region", "machine_type"], keep="last", maintain_order=True)
     real = pl.read_parquet(prices / "gcp_karpenter_2026-08/gcp_history.parquet").filter(date="2026-08-03")
-    return last.select("region", **columns), real.select("region", **columns)
+    return Tables(last.select("region", **columns), real.select("region", **columns))
 
 
-def aws_tables(prices: Path) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """This will read coroot's AWS prices, hosts and dedicated prices included, and Vantage's shared Linux ones."""
+def aws_tables(prices: Path) -> Tables:
+    """This will read coroot's AWS prices of August 2024, hosts and dedicated ones included, and Vantage's of July 2026.
+
+    On demand Vantage's stand for both years (AWS changed nine types of us-east-1 in four years). Spot moves from day to
+    day: coroot's is a market price of its day and usable (its SOURCE.md), and no other table has that day.
+    """
     file = prices / "multi_cloud_spot_daily_coroot_2023-2024/cloud-pricing_2024-08-09.json.gz"
     regions = json.loads(gzip.decompress(file.read_bytes()))["aws"]["compute"]
     rows = [
@@ -77,12 +98,14 @@ def aws_tables(prices: Path) -> tuple[pl.DataFrame, pl.DataFrame]:
     ]
     poisoned = pl.DataFrame(rows, schema=["region", "instance_type", "on-demand", "spot"], orient="row")
     real = pl.read_parquet(prices / "aws_ec2_all_regions_2026-07/aws_linux.parquet").filter(kind="region")
-    return poisoned, real.select(
+    later = real.select(
         "instance_type", region="region_code", spot="spot_avg_usd_per_hour", **{"on-demand": "ondemand_usd_per_hour"}
     )
+    of_the_day = poisoned.select("region", "instance_type", "spot")
+    return Tables(poisoned, later.drop("spot").join(of_the_day, on=["region", "instance_type"], how="left"), later)
 
 
-TABLES: dict[str, Callable[[Path], tuple[pl.DataFrame, pl.DataFrame]]] = {
+TABLES: dict[str, Callable[[Path], Tables]] = {
     "azure": azure_tables,
     "gcp": gcp_tables,
     "aws": aws_tables,
@@ -138,31 +161,49 @@ def machines(provider: str, offers: Iterable[tuple[str, str, str, float, float, 
 
 def poisoned(track: Track, provider: str, data: Path) -> bool:
     """This will plan on one poisoned table and have the plans judged against the real one."""
-    table, real = TABLES[provider](data / "prices")
+    tables = TABLES[provider](data / "prices")
     shapes = price_tables.SOURCES[provider](data / "prices", data / "reference").shapes
-    offers = filtered(provider, table, real, shapes)
+    offers = filtered(provider, tables.poisoned, tables.real, shapes)
     places = {machine.region for machine in track.catalogue.values() if machine.provider == provider}
     others = {name: one for name, one in track.catalogue.items() if one.provider != provider}
     usd = pl.col("gbp_per_hour") / GBP_PER_USD
     mine = offers.filter(pl.col("region").is_in(sorted(places))).select(
         "region", "instance_type", pl.col("capacity_type").replace_strict(MARKETS), "vcpus", "memory_gib", "gpus", usd
     )
-    truth = real.join(shapes.drop("region"), on="instance_type").filter(pl.col("region").is_in(sorted(places)))
+    believed = others | machines(provider, mine.rows())
+    real, later = (
+        None if table is None else others | machines(provider, _rows(table, shapes, places))
+        for table in (tables.real, tables.later)
+    )
+    assert real is not None
+    return judged(track, provider, believed, real, later)
+
+
+def _rows(
+    table: pl.DataFrame, shapes: pl.DataFrame, places: set[str]
+) -> list[tuple[str, str, str, float, float, float, float]]:
+    """Every offer of a provider's own table; what it has no price for costs nothing, and picking it is a fault."""
+    truth = table.join(shapes.drop("region"), on="instance_type").filter(pl.col("region").is_in(sorted(places)))
     shape = ("vcpus", "memory_gib", "gpus")
-    rows = [
+    return [
         row
         for column, market in MARKETS.items()
         for row in truth.select("region", "instance_type", pl.lit(market), *shape, pl.col(column).fill_null(0.0)).rows()
     ]
-    return judged(track, provider, others | machines(provider, mine.rows()), others | machines(provider, rows))
 
 
-def judged(track: Track, provider: str, believed: dict[str, Machine], real: dict[str, Machine]) -> bool:
-    """This will plan with what is believed and judge with what is real."""
+def judged(
+    track: Track,
+    provider: str,
+    believed: dict[str, Machine],
+    real: dict[str, Machine],
+    later: dict[str, Machine] | None,
+) -> bool:
+    """This will plan with what is believed, judge with what is real, and say what the same nodes cost later."""
     policy = POLICIES["eu3_spot"]
     offers = track_of.node_offers(believed, policy)
     counts = {"zero prices": 0, "phantom offers": 0, "rule breaks": 0, "other faults": 0}
-    claimed = evaluated = 0.0
+    claimed = evaluated = cost_later = 0.0
     picked = 0
     for day in DAYS:
         needs = track_of.snapshot(track, day)
@@ -177,12 +218,15 @@ def judged(track: Track, provider: str, believed: dict[str, Machine], real: dict
         counts["rule breaks"] += len(verdict.rule_breaks)
         counts["other faults"] += len(verdict.unplaced) + len(verdict.placed_twice) + len(verdict.overfull)
         claimed, evaluated = claimed + plan.cost_gbp_per_hour, evaluated + verdict.gbp_per_hour
+        cost_later += sum((later or real)[name].usd_per_hour for name, _ in nodes if name in real) * GBP_PER_USD
         for fault in (*verdict.zero_prices, *verdict.phantom_offers):
             print(f"  day {day}: {fault}")
     print(
         f"  {len(DAYS)} snapshots, {picked} nodes picked of it: {counts};"
         f" at the table's prices £{claimed:.2f}/h, at the real ones £{evaluated:.2f}/h"
     )
+    if later is not None:
+        print(f"  at the prices two years later £{cost_later:.2f}/h: spot moved by {cost_later - evaluated:+.2f}")
     off = abs(claimed / evaluated - 1.0)
     print(f"  claimed and evaluated differ by {off:.2%} (limit {CLAIM_TARGET:.1%})")
     return not any(counts.values()) and off <= CLAIM_TARGET

@@ -25,7 +25,8 @@ def owned_pools(
     """This will measure each owned or committed pool that has a price; of several machine types the first stands.
 
     Use is the greatest share that the mean requests take of vCPU, memory or GPUs of all its nodes; system pods and
-    workloads of which nothing can be said take their room too.
+    workloads of which nothing can be said take their room too. A DaemonSet counts once for each node of the pool,
+    whichever pool its usage names.
 
     Args:
         workloads: every workload at its present place (`from_…`), with w.
@@ -34,13 +35,15 @@ def owned_pools(
         scarce: limits with a shadow price, from scarce_capacity.
     """
     shadows = {(one.cluster, one.pool, one.resource): one.shadow_gbp_per_unit_hour for one in scarce}
-    now = workloads.select("w", *_REQUESTS, cluster="from_cluster", pool="from_pool")
+    on_nodes = _on_every_node(workloads.filter("per_node"))
+    now = workloads.filter(~pl.col("per_node")).select("w", *_REQUESTS, cluster="from_cluster", pool="from_pool")
     moved = placed.select("w", *_REQUESTS, cluster="to_cluster", pool="to_pool")
     then = pl.concat([now.join(moved, on="w", how="anti"), moved])
     pools = (
         fleet.filter(pl.col("to_capacity_type").is_in(PAID_FOR), pl.col("to_vcpus").is_not_null(), "to_nodes_limited")
         .unique(["to_cluster", "to_pool"], keep="first", maintain_order=True)
         .filter(pl.col("to_nodes_max") > 0)
+        .join(on_nodes, on="to_cluster", how="left", maintain_order="left")
     )
     used, planned = _nodes_used(pools, now), _nodes_used(pools, then)
     return tuple(
@@ -80,10 +83,21 @@ def _nodes_used(pools: pl.DataFrame, requests: pl.DataFrame) -> list[float]:
         pools.join(
             sums, left_on=["to_cluster", "to_pool"], right_on=["cluster", "pool"], how="left", maintain_order="left"
         )
-        .with_columns(pl.col(_REQUESTS).fill_null(0.0))
+        .with_columns(
+            pl.col(name).fill_null(0.0) + pl.col("to_nodes_max") * pl.col(f"{name}_per_node").fill_null(0.0)
+            for name in _REQUESTS
+        )
         .select(share=dominant_share())
         .to_series()
         .to_list()
+    )
+
+
+def _on_every_node(daemon_sets: pl.DataFrame) -> pl.DataFrame:
+    """What one pod of each requests, by cluster: to_cluster and a column `…_per_node` for each request."""
+    one_pod = pl.col(_REQUESTS) / pl.col("replicas_mean")
+    return daemon_sets.group_by(to_cluster="from_cluster").agg(
+        pl.when(pl.col("replicas_mean") > 0).then(one_pod).sort().sum().name.suffix("_per_node")
     )
 
 

@@ -18,6 +18,7 @@ ROOM_RULES = (capacity.RULE.id, quota.RULE.id, cluster_observed.RULE.id)
 """Rules that say whether something fits now; every other says whether it may be there at all."""
 
 _PLACE = ("cluster", "pool", "instance_type", "capacity_type")
+_WORKLOADS_A_SLICE = 20_000
 
 
 def by_cluster(here: pl.DataFrame, pairs: pl.DataFrame) -> dy.DataFrame[ClusterCost]:
@@ -29,18 +30,33 @@ def by_cluster(here: pl.DataFrame, pairs: pl.DataFrame) -> dy.DataFrame[ClusterC
     """
     own = [pl.col("from_cluster").alias(name) if name == "cluster" else pl.col(name) for name in WORKLOAD_KEY]
     known = here.filter(pl.col("reason").is_null() & ~pl.col("is_system"))
-    stay = known.select(
-        *own,
+    elsewhere = pairs.select(
+        "w",
+        *(f"to_{name}" for name in _PLACE),
+        "gbp_per_hour",
+        rules="refused",
+        is_current=pl.lit(value=False),
+    )
+    # A slice at a time, and the names of workloads last, so that memory does not grow with the pairs.
+    parts = known.iter_slices(_WORKLOADS_A_SLICE) if known.height else [known]
+    cheapest = pl.concat(
+        _cheapest(pl.concat([_staying(part), elsewhere.join(part.select("w"), on="w", how="semi")])) for part in parts
+    )
+    return ClusterCost.validate(
+        cheapest.join(known.select("w", *own), on="w", how="inner")
+        .sort(*WORKLOAD_KEY, "to_cluster", "to_capacity_type")
+        .select(ClusterCost.column_names())
+    )
+
+
+def _staying(known: pl.DataFrame) -> pl.DataFrame:
+    return known.select(
+        "w",
         *(pl.col(f"from_{name}").alias(f"to_{name}") for name in _PLACE),
         "gbp_per_hour",
         rules="breaks",
         is_current=pl.lit(value=True),
     )
-    elsewhere = pairs.select("w", *(f"to_{name}" for name in _PLACE), "gbp_per_hour", rules="refused")
-    moved = elsewhere.join(known.select("w", *own), on="w", how="inner", maintain_order="left").select(
-        *(name for name in stay.columns if name != "is_current"), is_current=pl.lit(value=False)
-    )
-    return ClusterCost.validate(_cheapest(pl.concat([stay, moved])))
 
 
 def _cheapest(rows: pl.DataFrame) -> pl.DataFrame:
@@ -49,7 +65,7 @@ def _cheapest(rows: pl.DataFrame) -> pl.DataFrame:
         allowed=(law.list.len() == 0) & pl.col("gbp_per_hour").is_not_null(),
         has_room=pl.col("rules").list.len() == 0,
     )
-    group = [*WORKLOAD_KEY, "to_cluster", "to_capacity_type"]
+    group = ["w", "to_cluster", "to_capacity_type"]
     return (
         judged.with_columns(gbp_per_hour=pl.when("allowed").then("gbp_per_hour"))
         .sort(
@@ -63,5 +79,4 @@ def _cheapest(rows: pl.DataFrame) -> pl.DataFrame:
         )
         .group_by(group, maintain_order=True)
         .first()
-        .select(ClusterCost.column_names())
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.recommender.world import METAL, machine, plan, pool, pools, prices, standard_offers, workload
+from tests.recommender.world import GENERAL, METAL, machine, plan, pool, pools, prices, standard_offers, workload
 
 ON_METAL = {"cluster": "onprem-lon", "pool": "metal", "instance_type": "r760", "capacity_type": "owned"}
 
@@ -59,3 +59,22 @@ def test_an_owned_pool_tells_what_a_node_leaves_for_pods() -> None:
     assert metal.vcpus_per_node == pytest.approx(31.85)
     assert metal.memory_gib_per_node == pytest.approx(128 - 9.32 - 100 / 1024)
     assert metal.gpus_per_node == 0
+
+
+def test_a_daemon_set_counts_once_for_each_node_of_the_pool() -> None:
+    # 0.5 vCPU on each of two nodes, beside 8 of a workload and 0.001 of the node agent: 9.001 of 64.
+    agent = workload("logs", is_system=True, vcpu_request_mean=1.0, **(ON_METAL | {"workload_kind": "DaemonSet"}))
+    db = workload("db", vcpu_request_mean=8.0, **ON_METAL)
+    (metal,) = plan(db, agent | {"memory_gib_request_mean": 0.5, "memory_gib_request_peak": 0.5}).owned_capacity
+    assert metal.used_ratio == metal.planned_used_ratio == pytest.approx(9.001 / 64)
+
+
+def test_a_daemon_set_over_two_pools_is_shared_out_by_their_nodes() -> None:
+    # Three nodes, 0.5 vCPU on each; no pool is named for it, as its pods stand in both.
+    edge = METAL | {"pool": "edge", "nodes_max": 1}
+    agent = workload(
+        "logs", cluster="onprem-lon", pool="", instance_type="", capacity_type="", workload_kind="DaemonSet",
+        is_system=True, replicas_mean=3.0, vcpu_request_mean=1.5, memory_gib_request_mean=0.3,
+    )  # fmt: skip
+    found = {one.pool: one.used_ratio for one in plan(agent, pools=pools(METAL, edge, GENERAL)).owned_capacity}
+    assert found == {"edge": pytest.approx(0.5 / 32), "metal": pytest.approx(1.001 / 64)}
