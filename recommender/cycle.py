@@ -53,6 +53,17 @@ from recommender.place.shortlist import shortlist
 from recommender.place.unguarded import unguarded
 from recommender.settings import Policy
 
+_OF_CHOSEN = {
+    "w": (
+        *("from_instance_type", "from_capacity_type", "from_zone", "from_offer_zone", "from_source", "from_note"),
+        *("from_gbp_per_vcpu_hour", "from_gbp_per_gib_hour", "from_gbp_per_gpu_hour", "from_marginal_gbp_per_hour"),
+        *("from_vcpus", "from_memory_gib", "from_gpus", "from_gpu_model", "from_accelerators", "from_nodes_limited"),
+        *("owner", "samples", "coverage_ratio", "running_ratio", "last_seen", "latency_class", "pool_capacity_type"),
+    ),
+    "p": ("to_zone", "to_offer_zone", "to_source", "to_note", "to_tier", "to_nodes_max"),
+}
+"""What only a chosen pair is asked for, by whose it is: not carried along by millions of pairs."""
+
 _MOST_PAIRS = 300_000
 """Of workloads times places that are all looked at; beyond, only those that a plan can use."""
 
@@ -170,6 +181,8 @@ def _decision(
     here: _Here, pairs: pl.DataFrame, question: Question, limits: _Limits, moves: dy.DataFrame[Move]
 ) -> Decision:
     moving = _moving(pairs, question, moves)
+    for key, frame in (("w", here.workloads), ("p", here.fleet)):
+        moving = moving.join(frame.select(key, *_OF_CHOSEN[key]), on=key, how="left", maintain_order="left")
     return Decision(
         workloads=here.workloads,
         fleet=here.fleet,
@@ -246,12 +259,12 @@ def _judged(
     )
     bare = sure.select(_workload_columns(sure))
     price = _pricing(here, question, limits, bare)
+    few, places_there = bare.drop(_OF_CHOSEN["w"]), here.fleet.drop(_OF_CHOSEN["p"])
     if bare.height * here.fleet.height <= _MOST_PAIRS:
-        pairs = candidates(bare, here.fleet)
+        pairs = candidates(few, places_there)
     else:
-        pairs = some_candidates(
-            bare, here.fleet, shortlist(bare, here.fleet, price, crowded=limits.clusters_limited(here.fleet))
-        )
+        listed = shortlist(bare, here.fleet, price, crowded=limits.clusters_limited(here.fleet))
+        pairs = some_candidates(few, places_there, listed)
     limited = price(pairs).join(now, on="w", how="left", maintain_order="left")
     legal = judge(with_history(with_saving(limited), moves, at=question.at), CONSTRAINTS, into="refused")
     return _guarded(with_decisions(legal, holds), question)
