@@ -41,7 +41,7 @@ def message(report: Report, *, link: str = "") -> dict[str, Any]:
     if report.notices:
         blocks.append(_section("\n".join(f"• {escaped(one)}" for one in report.notices)))
     blocks.append({"type": "divider"})
-    advice = [*report.owed, *report.top][:MOST_ADVICE]
+    advice = [*report.owed[:MOST_ADVICE], *report.top][:MOST_ADVICE]
     blocks += [_section(_advice(one)) for one in advice]
     if not advice:
         blocks.append(_section("Nothing is advised this week."))

@@ -45,7 +45,7 @@ def message(
     report: Report, *, link: str = "", most_advice: int = MOST_ADVICE, most_capacity: int = MOST_CAPACITY
 ) -> dict[str, Any]:
     """This will return the message with its card."""
-    advice = [*report.owed, *report.top][:most_advice]
+    advice = [*report.owed[:most_advice], *report.top][:most_advice]
     left = len(report.advice) - len(advice)
     body: list[Element] = [
         _text(f"Tuppence: {report.title}", size="Large", weight="Bolder"),

@@ -22,6 +22,8 @@ from recommender.report.deliver.contract import Parcel
 
 MOST_ADVICE = 10
 MOST_CAPACITY = 5
+MOST_ATTACHED_BYTES = 5 * 1024 * 1024
+"""Of rows as CSV; many servers refuse messages of 10 MB, and base64 adds a third."""
 
 
 def message(parcel: Parcel, *, sender: str, to: tuple[str, ...], at: datetime) -> EmailMessage:
@@ -41,19 +43,22 @@ def message(parcel: Parcel, *, sender: str, to: tuple[str, ...], at: datetime) -
     mail["Message-ID"] = f"<{hashlib.sha256(parcel.key.encode()).hexdigest()[:32]}@{domain}>"
     mail["Auto-Submitted"] = "auto-generated"
     mail.set_content(markdown.render(parcel.report))
+    rows = csv.render(parcel.report).encode()
+    attached = len(rows) <= MOST_ATTACHED_BYTES
     pictures = [(chart, f"{chart.name}@tuppence") for chart in parcel.charts] if can_draw() else []
-    mail.add_alternative(_page(parcel, {chart.name: cid for chart, cid in pictures}), subtype="html")
+    mail.add_alternative(_page(parcel, {chart.name: cid for chart, cid in pictures}, attached=attached), subtype="html")
     page = list(mail.iter_parts())[-1]
     assert isinstance(page, EmailMessage)
     for chart, cid in pictures:
         page.add_related(png(chart), "image", "png", cid=f"<{cid}>", filename=f"{chart.name}.png", disposition="inline")
-    mail.add_attachment(csv.render(parcel.report).encode(), "text", "csv", filename=f"{parcel.key}.csv")
+    if attached:
+        mail.add_attachment(rows, "text", "csv", filename=f"{parcel.key}.csv")
     return mail
 
 
-def _page(parcel: Parcel, cids: dict[str, str]) -> str:
+def _page(parcel: Parcel, cids: dict[str, str], *, attached: bool) -> str:
     report = parcel.report
-    advice = [*report.owed, *report.top][:MOST_ADVICE]
+    advice = [*report.owed[:MOST_ADVICE], *report.top][:MOST_ADVICE]
     shown: list[tuple[Chart, str]] = [(chart, cids.get(chart.name, "")) for chart in parcel.charts]
     html = _template().render(
         report=report,
@@ -63,6 +68,7 @@ def _page(parcel: Parcel, cids: dict[str, str]) -> str:
         left=len(report.advice) - len(advice),
         most_capacity=MOST_CAPACITY,
         charts=shown,
+        attached=attached,
     )
     return _inlined(html)
 

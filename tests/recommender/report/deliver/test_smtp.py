@@ -110,6 +110,17 @@ def test_a_mail_has_text_html_pictures_and_the_rows(postbox: tuple[Postbox, dict
     assert 'style="' in html
 
 
+def test_rows_that_no_server_would_take_are_left_out_and_the_mail_says_so(
+    postbox: tuple[Postbox, dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    box, common = postbox
+    monkeypatch.setattr("recommender.report.deliver.mail.MOST_ATTACHED_BYTES", 1_000)
+    send(Parcel(example(), ""), channel(common))
+    parts = {part.get_content_type(): part for part in received(box).walk()}
+    assert "text/csv" not in parts
+    assert "too many to be attached" in parts["text/html"].get_content()
+
+
 def test_the_same_report_has_the_same_message_id(postbox: tuple[Postbox, dict[str, Any]]) -> None:
     box, common = postbox
     send(Parcel(example(), ""), channel(common))
