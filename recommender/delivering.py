@@ -16,7 +16,7 @@ from recommender.deliver_settings import DeliverSettings
 from recommender.ledger.deliveries import Delivery, DeliveryState, standing_of
 from recommender.ledger.store import Ledger, Reader
 from recommender.report.deliver.contract import DeliveryUnsureError, Parcel
-from recommender.report.deliver.due import Due, due, due_week
+from recommender.report.deliver.due import EVERY_OWNER, Due, due, due_week
 from recommender.report.deliver.registry import send
 from recommender.report.week import Week
 
@@ -79,6 +79,11 @@ def deliver(
     Raises:
         TuppenceError: the ledger failed. What is claimed and not sent then ends as `unknown`.
     """
+    for one in settings.channels:
+        for owner in set(one.owners) - {EVERY_OWNER} - set(parcels):
+            _log.warning(
+                "no_report_for_owner", why="nothing of theirs ran", owner=owner, channel=one.name, week=week.id
+            )
     with ledger.reading() as reader:
         known = standing_of(reader.deliveries(week=week.id), at=now())
     asked = due(settings, week, owners=parcels, known=known, now=now(), by_hand=by_hand, again=again)

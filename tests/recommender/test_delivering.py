@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from exporters.core.errors import SettingsError
 from recommender.deliver_settings import DeliverSettings
@@ -176,3 +177,13 @@ def test_a_channel_that_is_not_there_and_no_channel_at_all_are_said(hook: Any) -
     with pytest.raises(SettingsError, match="no channel is set"):
         only(DeliverSettings(), [])
     assert [one.name for one in only(settings, ["chat"]).channels] == ["chat"]
+
+
+def test_a_named_owner_of_whom_nothing_ran_is_warned_of(ledger: Ledger, tmp_path: Path) -> None:
+    disk = {"type": "file", "name": "disk", "folder": str(tmp_path), "owners": ["studio", "radiologie"]}
+    settings = DeliverSettings.model_validate({"channels": [disk]})
+    with capture_logs() as logs:
+        (sent,) = deliver(ledger, settings, WEEK, now=Clock(), parcels=_parcels(WEEK))
+    assert sent.scope == "studio"
+    warned = [one for one in logs if one["event"] == "no_report_for_owner"]
+    assert [(one["owner"], one["channel"], one["week"]) for one in warned] == [("radiologie", "disk", "2026-W48")]
