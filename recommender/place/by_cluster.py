@@ -28,8 +28,8 @@ def by_cluster(here: pl.DataFrame, pairs: pl.DataFrame) -> dy.DataFrame[ClusterC
         here: workloads where they are, with their cost, `breaks` and `reason`.
         pairs: the candidates with `refused`, the ids of the constraints that refuse each.
     """
-    own = [pl.col("from_cluster").alias(name) if name == "cluster" else pl.col(name) for name in WORKLOAD_KEY]
-    known = here.filter(pl.col("reason").is_null() & ~pl.col("is_system"))
+    key = ["from_cluster", *WORKLOAD_KEY[1:]]
+    known = here.filter(pl.col("reason").is_null() & ~pl.col("is_system")).sort(key)
     elsewhere = pairs.select(
         "w",
         *(f"to_{name}" for name in _PLACE),
@@ -37,16 +37,17 @@ def by_cluster(here: pl.DataFrame, pairs: pl.DataFrame) -> dy.DataFrame[ClusterC
         rules="refused",
         is_current=pl.lit(value=False),
     )
-    # A slice at a time, and the names of workloads last, so that memory does not grow with the pairs.
+    # A slice at a time, in the order of the key: millions of rows are never sorted and checked together.
     parts = known.iter_slices(_WORKLOADS_A_SLICE) if known.height else [known]
-    cheapest = pl.concat(
-        _cheapest(pl.concat([_staying(part), elsewhere.join(part.select("w"), on="w", how="semi")])) for part in parts
+    return ClusterCost.cast(pl.concat(_reduced(part, key, elsewhere) for part in parts))
+
+
+def _reduced(known: pl.DataFrame, key: list[str], elsewhere: pl.DataFrame) -> dy.DataFrame[ClusterCost]:
+    rows = pl.concat([_staying(known), elsewhere.join(known.select("w"), on="w", how="semi")])
+    named = (
+        _cheapest(rows).join(known.select("w", *key), on="w", how="inner").sort(*key, "to_cluster", "to_capacity_type")
     )
-    return ClusterCost.validate(
-        cheapest.join(known.select("w", *own), on="w", how="inner")
-        .sort(*WORKLOAD_KEY, "to_cluster", "to_capacity_type")
-        .select(ClusterCost.column_names())
-    )
+    return ClusterCost.validate(named.rename({"from_cluster": "cluster"}).select(ClusterCost.column_names()))
 
 
 def _staying(known: pl.DataFrame) -> pl.DataFrame:
