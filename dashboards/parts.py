@@ -1,4 +1,4 @@
-"""What all dashboards share: the data source and the variables, queries, and panels with the same manners.
+"""What panels of all dashboards share: queries, and panels with the same manners.
 
 A panel cannot be made without a title, a description and a unit; every query goes to the data source variable.
 """
@@ -25,38 +25,6 @@ Colours: TypeAlias = Sequence[tuple[float | None, str]]
 """Steps of a threshold: from this value on (None: from the start), this colour."""
 
 PLAIN: Final[Colours] = ((None, "blue"),)
-
-
-def data_source_variable() -> Builder[models.VariableModel]:
-    """This will return the variable that chooses the Prometheus to ask."""
-    return builders.DatasourceVariable("datasource").label("Data source").type("prometheus").allow_custom_value(not YES)
-
-
-def label_variable(name: str, title: str, *, values_of: str) -> Builder[models.VariableModel]:
-    """This will return a variable over the values of the label with its name.
-
-    Args:
-        name: of the variable and of the label.
-        title: shown beside it.
-        values_of: selector of the series to look at.
-    """
-    variable = builders.QueryVariable(name).label(title).datasource(DATA_SOURCE)
-    variable.query(f"label_values({values_of}, {name})").refresh(models.VariableRefresh.ON_TIME_RANGE_CHANGED)
-    variable.sort(models.VariableSort.ALPHABETICAL_ASC).multi(YES).include_all(YES).all_value(".*")
-    everything = models.VariableOption(selected=True, text=["All"], value=["$__all"])
-    return variable.current(everything)
-
-
-def address_variable(name: str, title: str, *, address: str, description: str) -> Builder[models.VariableModel]:
-    """This will return a text box with the address of one of the services, for links."""
-    choice = models.VariableOption(selected=True, text=address, value=address)
-    return builders.TextBoxVariable(name).label(title).description(description).default_value(address).current(choice)
-
-
-def link(title: str, url: str, tooltip: str) -> Builder[models.DashboardLink]:
-    """This will return a link in the dashboard's head, opened in a new tab."""
-    made = builders.DashboardLink(title).type(models.DashboardLinkType.LINK).icon("external link")
-    return made.url(url).tooltip(tooltip).target_blank(YES)
 
 
 def now(expression: str, *, legend: str = "", ref_id: str = "A") -> Builder[Dataquery]:
@@ -134,11 +102,19 @@ def bars(
 
 
 def lines(
-    title: str, *, description: str, unit: str, query: Builder[Dataquery], decimals: int | None = None
+    title: str,
+    *,
+    description: str,
+    unit: str,
+    queries: Sequence[Builder[Dataquery]],
+    decimals: int | None = None,
+    none: str = "no data",
 ) -> timeseries.Panel:
     """This will return a panel of lines over time, with a table of the last values as its legend."""
-    panel = timeseries.Panel().title(title).description(description).datasource(DATA_SOURCE).with_target(query)
-    panel.unit(unit).min(0).line_width(1).fill_opacity(0).show_points(looks.VisibilityMode.NEVER)
+    panel = timeseries.Panel().title(title).description(description).datasource(DATA_SOURCE)
+    for query in queries:
+        panel.with_target(query)
+    panel.no_value(none).unit(unit).min(0).line_width(1).fill_opacity(0).show_points(looks.VisibilityMode.NEVER)
     panel.line_interpolation(looks.LineInterpolation.STEP_AFTER)
     shown = common.VizLegendOptions().show_legend(YES).placement(looks.LegendPlacement.RIGHT)
     panel.legend(shown.display_mode(looks.LegendDisplayMode.TABLE).calcs(["lastNotNull"]))
@@ -153,12 +129,13 @@ def rows(
     unit: str,
     queries: Sequence[Builder[Dataquery]],
     decimals: int | None = None,
+    none: str = "no data",
 ) -> table.Panel:
     """This will return a table whose columns the reader can filter."""
     panel = table.Panel().title(title).description(description).datasource(DATA_SOURCE)
     for query in queries:
         panel.with_target(query)
-    panel.unit(unit).filterable(YES).thresholds(steps(PLAIN)).cell_height(looks.TableCellHeight.SM)
+    panel.no_value(none).unit(unit).filterable(YES).thresholds(steps(PLAIN)).cell_height(looks.TableCellHeight.SM)
     return panel if decimals is None else panel.decimals(decimals)
 
 
@@ -171,13 +148,17 @@ def matrix(
     row: str,
     column: str,
     decimals: int,
+    low_is_good: bool = True,
 ) -> table.Panel:
     """This will return a table with one row and one column a value of two labels; a pair without a series stays empty.
 
-    Cells are shaded from the lowest value (green) to the highest (red) of the table.
+    Cells are shaded between the lowest and the highest value of the table, green for the good end.
     """
     panel = rows(title, description=description, unit=unit, queries=[now(expression)], decimals=decimals)
-    panel.color_scheme(builders.FieldColor().mode(models.FieldColorModeId.CONTINUOUS_GR_YL_RD))
+    mode = models.FieldColorModeId
+    panel.color_scheme(
+        builders.FieldColor().mode(mode.CONTINUOUS_GR_YL_RD if low_is_good else mode.CONTINUOUS_RD_YL_GR)
+    )
     shading = looks.TableColoredBackgroundCellOptions(mode=looks.TableCellBackgroundDisplayMode.BASIC)
     panel.cell_options(shading)
     panel.override_by_name(f"{row}\\{column}", [plain_cell()])
@@ -230,6 +211,16 @@ def as_number(panel: table.Panel, label: str) -> table.Panel:
             options={"conversions": [{"targetField": label, "destinationType": "number"}], "fields": {}},
         )
     )
+
+
+def merged(panel: table.Panel) -> table.Panel:
+    """This will put the values of several queries with the same labels into one row."""
+    return panel.with_transformation(models.DataTransformerConfig(id_val="merge", options={}))
+
+
+def dashed() -> list[models.DynamicConfigValue]:
+    """This will return the override that draws lines dashed: what is expected, not what was."""
+    return [models.DynamicConfigValue(id_val="custom.lineStyle", value={"dash": [8, 6], "fill": "dash"})]
 
 
 def shown_as(unit: str, *, decimals: int | None = None) -> list[models.DynamicConfigValue]:

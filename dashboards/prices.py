@@ -1,4 +1,4 @@
-"""The dashboard "Tuppence: prices and advice": what things cost, how fresh those prices are, what advice would save.
+"""The dashboard "Tuppence: prices": what a vCPU-hour, a GPU-hour and a GiB of egress cost in pounds, now and over time.
 
 Minima are the exporter's own (``tuppence_cheapest_…``), so that no panel reads every offer. Each query folds replicas
 of a service with max or min, so that two exporters are not counted twice.
@@ -10,32 +10,17 @@ from typing import Final
 
 from grafana_foundation_sdk.builders.dashboard import Dashboard as Builder
 from grafana_foundation_sdk.builders.dashboard import Row
-from grafana_foundation_sdk.models.dashboard import Dashboard, DashboardCursorSync
+from grafana_foundation_sdk.models.dashboard import Dashboard
 
-from dashboards.advice import add_advice
-from dashboards.freshness import add_freshness, add_origin
-from dashboards.parts import (
-    address_variable,
-    as_number,
-    bars,
-    data_source_variable,
-    label_variable,
-    lines,
-    link,
-    matrix,
-    named_columns,
-    now,
-    over_time,
-    rows,
-    shown_as,
-)
+from dashboards.frame import Addresses, label_variable, new_dashboard
+from dashboards.parts import bars, lines, matrix, now, over_time
+from dashboards.rates import add_egress, add_origin, add_rates
 
 UID: Final = "tuppence-prices"
 POUNDS: Final = "currencyGBP"
 PLACE: Final = 'provider=~"$provider", region=~"$region"'
 CHOSEN: Final = f'{PLACE}, capacity_type=~"$capacity_type"'
 CHOSEN_MODEL: Final = f'{CHOSEN}, gpu_model=~"$gpu_model"'
-FROM_PLACE: Final = 'provider=~"$provider", from_region=~"$region"'
 VCPU: Final = "tuppence_cheapest_price_gbp_per_vcpu_hour"
 GPU: Final = "tuppence_cheapest_price_gbp_per_gpu_hour"
 
@@ -46,51 +31,33 @@ SPLIT: Final = (
 )
 
 
-def dashboard() -> Dashboard:
+def dashboard(addresses: Addresses) -> Dashboard:
     """This will return the dashboard."""
-    board = Builder("Tuppence: prices and advice").uid(UID).tags(["tuppence", "finops"]).readonly()
-    board.description("What a vCPU-hour, a GPU-hour and a GiB of egress cost in pounds, and what advice would save.")
-    board.timezone("Europe/London").week_start("monday").time("now-7d", "now").refresh("5m")
-    board.tooltip(DashboardCursorSync.CROSSHAIR)
+    board = new_dashboard(
+        "prices",
+        uid=UID,
+        description="What a vCPU-hour, a GPU-hour and a GiB of egress cost in pounds, now and over time.",
+        addresses=addresses,
+    )
     _add_variables(board)
-    board.link(link("Status of the exporter", "${exporter_url}/", "Each source: last refresh, origin, next refresh"))
-    board.link(link("Advice", "${recommender_url}/", "The recommender: every recommendation with its evidence"))
     add_origin(board)
     board.with_row(Row("Compute"))
     _add_cheapest(board)
+    _add_providers(board)
     _add_trends(board)
     _add_spot(board)
-    board.with_row(Row("Egress"))
-    _add_egress(board)
-    add_freshness(board)
-    add_advice(board)
+    add_egress(board)
+    add_rates(board)
     return board.build()
 
 
 def _add_variables(board: Builder) -> None:
-    board.with_variable(data_source_variable())
     board.with_variable(label_variable("provider", "Provider", values_of="tuppence_region_info"))
     board.with_variable(label_variable("region", "Region", values_of='tuppence_region_info{provider=~"$provider"}'))
     board.with_variable(
         label_variable("capacity_type", "Capacity type", values_of=f'{{__name__=~"{VCPU}|{GPU}", {PLACE}}}')
     )
     board.with_variable(label_variable("gpu_model", "GPU model", values_of=f"{GPU}{{{PLACE}}}"))
-    board.with_variable(
-        address_variable(
-            "exporter_url",
-            "Exporter",
-            address="http://127.0.0.1:10210",
-            description="Address of the exporter as your browser reaches it; for the link to its status page.",
-        )
-    )
-    board.with_variable(
-        address_variable(
-            "recommender_url",
-            "Recommender",
-            address="http://127.0.0.1:10211",
-            description="Address of the recommender as your browser reaches it; for the link to its pages.",
-        )
-    )
 
 
 def _add_cheapest(board: Builder) -> None:
@@ -125,6 +92,37 @@ def _add_cheapest(board: Builder) -> None:
     )
 
 
+def _add_providers(board: Builder) -> None:
+    board.with_panel(
+        bars(
+            "Cheapest vCPU-hour by provider",
+            description="The lowest price of a vCPU-hour over the chosen regions, by provider and capacity type. "
+            f"{ONE_RATE}",
+            unit=POUNDS,
+            decimals=5,
+            query=now(
+                f"sort(min by (provider, capacity_type) ({VCPU}{{{CHOSEN}}}))", legend="{{provider}} {{capacity_type}}"
+            ),
+        )
+        .span(10)
+        .height(9)
+    )
+    board.with_panel(
+        matrix(
+            "Cheapest GPU-hour by GPU model and provider",
+            description="The lowest price of a whole GPU's hour over the chosen regions and capacity types, by model "
+            f"and provider. {ONE_RATE}",
+            unit=POUNDS,
+            decimals=4,
+            expression=f"min by (provider, gpu_model) ({GPU}{{{CHOSEN_MODEL}}})",
+            row="provider",
+            column="gpu_model",
+        )
+        .span(14)
+        .height(9)
+    )
+
+
 def _add_trends(board: Builder) -> None:
     board.with_panel(
         lines(
@@ -133,10 +131,12 @@ def _add_trends(board: Builder) -> None:
             "belongs to offers that are gone or grew too old.",
             unit=POUNDS,
             decimals=5,
-            query=over_time(
-                f"min by (provider, region, capacity_type) ({VCPU}{{{CHOSEN}}})",
-                legend="{{provider}} {{region}} {{capacity_type}}",
-            ),
+            queries=[
+                over_time(
+                    f"min by (provider, region, capacity_type) ({VCPU}{{{CHOSEN}}})",
+                    legend="{{provider}} {{region}} {{capacity_type}}",
+                )
+            ],
         )
         .span(12)
         .height(9)
@@ -148,9 +148,12 @@ def _add_trends(board: Builder) -> None:
             "regions.",
             unit=POUNDS,
             decimals=4,
-            query=over_time(
-                f"min by (gpu_model, capacity_type) ({GPU}{{{CHOSEN_MODEL}}})", legend="{{gpu_model}} {{capacity_type}}"
-            ),
+            queries=[
+                over_time(
+                    f"min by (gpu_model, capacity_type) ({GPU}{{{CHOSEN_MODEL}}})",
+                    legend="{{gpu_model}} {{capacity_type}}",
+                )
+            ],
         )
         .span(12)
         .height(9)
@@ -194,39 +197,3 @@ def _discount(metric: str, chosen: str, labels: str) -> str:
     spot = f'min by ({labels}) ({metric}{{{chosen}, capacity_type="spot"}})'
     on_demand = f'min by ({labels}) ({metric}{{{chosen}, capacity_type="on-demand"}})'
     return f"sort_desc(1 - {spot} / {on_demand} > 0)"
-
-
-def _add_egress(board: Builder) -> None:
-    joined = '"place", " ", "provider", "from_region"'
-    metric = "tuppence_egress_price_gbp_per_gib"
-    out = rows(
-        "Egress to the internet and between zones",
-        description="Price of one GiB that leaves a region for the internet, or a zone for another zone, from the "
-        "monthly volume in GiB on. Zero is a price: that much is free.",
-        unit=POUNDS,
-        decimals=4,
-        queries=[
-            now(
-                f"min by (place, destination, tier_start_gib) (label_join("
-                f'{metric}{{{FROM_PLACE}, destination=~"internet|zone"}}, {joined}))'
-            )
-        ],
-    )
-    as_number(out, "tier_start_gib").override_by_name("From GiB a month", shown_as("locale", decimals=0))
-    heads = {"place": "From", "destination": "To", "tier_start_gib": "From GiB a month", "Value": "£ per GiB"}
-    board.with_panel(named_columns(out, heads).span(10).height(11))
-    board.with_panel(
-        matrix(
-            "Egress between regions",
-            description="Price of one GiB from a region (row) to another region of the same provider (column), first "
-            "tier. An empty cell has no price in the provider's list; it is not free.",
-            unit=POUNDS,
-            decimals=4,
-            expression=f"min by (place, to_region) (label_join("
-            f'{metric}{{{FROM_PLACE}, destination="region", tier_start_gib="0"}}, {joined}))',
-            row="place",
-            column="to_region",
-        )
-        .span(14)
-        .height(11)
-    )

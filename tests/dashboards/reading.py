@@ -24,7 +24,7 @@ class Query:
     expression: str
 
     def __str__(self) -> str:
-        return f"{self.panel} {self.ref_id}"
+        return f"{self.dashboard.removeprefix('tuppence-').removesuffix('.json')}: {self.panel} {self.ref_id}"
 
 
 def committed() -> dict[str, dict[str, Any]]:
@@ -50,6 +50,11 @@ def queries() -> list[Query]:
 def variables(board: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """This will return a dashboard's variables by name."""
     return {variable["name"]: variable for variable in board["templating"]["list"]}
+
+
+def label_variables(board: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """This will return the variables whose values come from Prometheus."""
+    return [one for one in board["templating"]["list"] if one["type"] == "query"]
 
 
 def values_query(variable: Mapping[str, Any]) -> tuple[str, str]:

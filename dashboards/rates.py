@@ -1,4 +1,4 @@
-"""The parts that say how far the prices can be trusted: where they come from, how old they are, at which rates."""
+"""The parts of the prices beside compute: where they come from, egress, and the rates at which all are in pounds."""
 
 from __future__ import annotations
 
@@ -6,25 +6,14 @@ from typing import Final
 
 from grafana_foundation_sdk.builders.dashboard import Dashboard, Row
 
-from dashboards.parts import (
-    coloured,
-    joined_by,
-    lines,
-    named_columns,
-    note,
-    now,
-    numbers,
-    over_time,
-    rows,
-    shown_as,
-    worded,
-)
+from dashboards.parts import as_number, matrix, named_columns, note, now, numbers, rows, shown_as
 
 DAY: Final = 86_400
+POUNDS: Final = "currencyGBP"
 ORIGIN: Final = "tuppence_exporter_price_origin_info"
 TAKEN_AT: Final = "tuppence_exporter_snapshot_timestamp_seconds"
-MAX_AGE: Final = "tuppence_exporter_snapshot_max_age_seconds"
 AGE: Final = f"time() - max by (source) ({TAKEN_AT})"
+FROM_PLACE: Final = 'provider=~"$provider", from_region=~"$region"'
 
 HOW_TO_READ: Final = """\
 Prices come from each source's last good snapshot. **Live** was fetched by this exporter, **cached** by an earlier run,
@@ -78,67 +67,47 @@ def add_origin(board: Dashboard) -> None:
     )
 
 
-def add_freshness(board: Dashboard) -> None:
-    """This will add freshness by source and the exchange rates."""
-    board.with_row(Row("Freshness"))
-    _add_sources(board)
-    board.with_panel(
-        lines(
-            "Failed refreshes",
-            description="Refreshes that failed, by source. The last good prices stay until they are older than the "
-            "source allows. The status page says why.",
-            unit="short",
-            query=over_time(
-                "sum by (source) (increase(tuppence_exporter_refresh_failures_total[$__rate_interval]))",
-                legend="{{source}}",
-            ),
-        )
-        .span(8)
-        .height(9)
-    )
-    _add_rates(board)
-    _add_strays_and_limit(board)
-
-
-def _add_sources(board: Dashboard) -> None:
-    panel = rows(
-        "Sources",
-        description="Each source: age of its prices, how much of the allowed age is used up (past 100 % its series "
-        "stop; the packaged book has no limit), where they come from, whether the last refresh succeeded (empty: none "
-        "has run), and what was left out.",
-        unit="short",
+def add_egress(board: Dashboard) -> None:
+    """This will add the price of a GiB that leaves a region or a zone."""
+    board.with_row(Row("Egress"))
+    joined = '"place", " ", "provider", "from_region"'
+    metric = "tuppence_egress_price_gbp_per_gib"
+    out = rows(
+        "Egress to the internet and between zones",
+        description="Price of one GiB that leaves a region for the internet, or a zone for another zone, from the "
+        "monthly volume in GiB on. Zero is a price: that much is free.",
+        unit=POUNDS,
+        decimals=4,
         queries=[
-            now(f"max by (source, origin) ({ORIGIN})", ref_id="A"),
-            now(AGE, ref_id="B"),
-            now(f"({AGE}) / max by (source) ({MAX_AGE})", ref_id="C"),
-            now("min by (source) (tuppence_exporter_refresh_success)", ref_id="D"),
-            now("max by (source) (tuppence_exporter_offers)", ref_id="E"),
-            now("max by (source) (tuppence_exporter_illustrative_offers)", ref_id="F"),
-            now("sum by (source) (max by (source, reason) (tuppence_exporter_rows_rejected))", ref_id="G"),
+            now(
+                f"min by (place, destination, tier_start_gib) (label_join("
+                f'{metric}{{{FROM_PLACE}, destination=~"internet|zone"}}, {joined}))'
+            )
         ],
     )
-    heads = {
-        "source": "Source",
-        "origin": "Origin",
-        "Value #B": "Age",
-        "Value #C": "Of the allowed age",
-        "Value #D": "Last refresh",
-        "Value #E": "Offers",
-        "Value #F": "Illustrative",
-        "Value #G": "Rows left out",
-    }
-    named_columns(joined_by(panel, "source"), heads)
-    origins = {"live": ("live", "green"), "cached": ("cached", "yellow"), "packaged": ("packaged", "orange")}
-    panel.override_by_name("Origin", worded(origins))
-    panel.override_by_name("Age", shown_as("s", decimals=1))
-    allowed = coloured(((None, "green"), (0.8, "orange"), (1, "red")))
-    panel.override_by_name("Of the allowed age", [*shown_as("percentunit", decimals=0), *allowed])
-    panel.override_by_name("Last refresh", worded({"1": ("ok", "green"), "0": ("failed", "red")}))
-    panel.override_by_name("Illustrative", coloured(((None, "text"), (1, "orange"))))
-    board.with_panel(panel.span(16).height(9))
+    as_number(out, "tier_start_gib").override_by_name("From GiB a month", shown_as("locale", decimals=0))
+    heads = {"place": "From", "destination": "To", "tier_start_gib": "From GiB a month", "Value": "£ per GiB"}
+    board.with_panel(named_columns(out, heads).span(10).height(11))
+    board.with_panel(
+        matrix(
+            "Egress between regions",
+            description="Price of one GiB from a region (row) to another region of the same provider (column), first "
+            "tier. An empty cell has no price in the provider's list; it is not free.",
+            unit=POUNDS,
+            decimals=4,
+            expression=f"min by (place, to_region) (label_join("
+            f'{metric}{{{FROM_PLACE}, destination="region", tier_start_gib="0"}}, {joined}))',
+            row="place",
+            column="to_region",
+        )
+        .span(14)
+        .height(11)
+    )
 
 
-def _add_rates(board: Dashboard) -> None:
+def add_rates(board: Dashboard) -> None:
+    """This will add the exchange rates, their age, and how far providers' own lie from them."""
+    board.with_row(Row("Currencies"))
     board.with_panel(
         numbers(
             "Exchange rates",
@@ -151,8 +120,8 @@ def _add_rates(board: Dashboard) -> None:
             ),
             names=True,
         )
-        .span(6)
-        .height(5)
+        .span(8)
+        .height(6)
     )
     board.with_panel(
         numbers(
@@ -168,12 +137,13 @@ def _add_rates(board: Dashboard) -> None:
             colours=((None, "green"), (5 * DAY, "orange"), (10 * DAY, "red")),
             names=True,
         )
-        .span(6)
-        .height(5)
+        .span(8)
+        .height(6)
     )
+    _add_strays(board)
 
 
-def _add_strays_and_limit(board: Dashboard) -> None:
+def _add_strays(board: Dashboard) -> None:
     ours = "max by (currency) (tuppence_fx_gbp_per_unit)"
     board.with_panel(
         numbers(
@@ -191,19 +161,6 @@ def _add_strays_and_limit(board: Dashboard) -> None:
             none="no list in pounds",
             names=True,
         )
-        .span(6)
-        .height(5)
-    )
-    board.with_panel(
-        numbers(
-            "Series served, of the limit",
-            description="At 100 % newer prices wait and older ones are served: narrow sources' regions or "
-            "filters.families, or raise exporter_web.max_series.",
-            unit="percentunit",
-            decimals=0,
-            query=now("max(tuppence_exporter_series / tuppence_exporter_series_limit)", legend="of the limit"),
-            colours=((None, "green"), (0.8, "orange"), (0.95, "red")),
-        )
-        .span(6)
-        .height(5)
+        .span(8)
+        .height(6)
     )
