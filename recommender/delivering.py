@@ -118,6 +118,9 @@ def _one(
         state, detail = DeliveryState.UNKNOWN, str(error)
     except TuppenceError as error:
         state, detail = DeliveryState.FAILED, str(error)
+    except Exception as error:  # noqa: BLE001 - a mistake of ours in one channel keeps no report from the others
+        state, detail = DeliveryState.UNKNOWN, f"{type(error).__name__}: {error}"
+        _log.error("delivery_broke", channel=asked.channel, exc_info=True)
     (_log.info if state is DeliveryState.SENT else _log.error)(
         "report_delivery",
         state=state.value,

@@ -147,6 +147,17 @@ def test_a_sender_that_died_after_its_claim_leaves_it_to_a_person(ledger: Ledger
     assert (sent.state, counted) == (DeliveryState.SENT, [200])
 
 
+def test_an_error_nobody_foresaw_in_one_channel_keeps_no_report_from_the_next(ledger: Ledger, tmp_path: Path) -> None:
+    # A line break in an address is refused by the library that writes mails, not by ours.
+    mail = {"type": "smtp", "name": "mail", "host": "127.0.0.1", "port": 9, "security": "none"}
+    mail |= {"sender": "a@b.c\nx", "to": ["d@e.f"]}
+    disk = {"type": "file", "name": "disk", "folder": str(tmp_path / "out"), "formats": ["md"]}
+    settings = DeliverSettings.model_validate({"channels": [mail, disk]})
+    broke, sent = deliver_due(ledger, settings, now=Clock(), make=_parcels)
+    assert (broke.state, sent.state) == (DeliveryState.UNKNOWN, DeliveryState.SENT)
+    assert broke.detail.startswith("ValueError: ")
+
+
 def test_owners_get_theirs_and_one_that_fails_keeps_none_of_the_others(ledger: Ledger, tmp_path: Path) -> None:
     mail = {
         "type": "smtp",
