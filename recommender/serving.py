@@ -26,6 +26,7 @@ from recommender.observe.pending_scheduler import PendingOnOtherScheduler
 from recommender.parcels import parcels_of
 from recommender.publishing import Publishing, running_in
 from recommender.recorded import Recorded, recorded
+from recommender.report.view import Report
 from recommender.report.week import Week
 from recommender.scored import all_scores
 from recommender.serve.access import TokenFile
@@ -84,6 +85,7 @@ class RecommenderService:
             scorer=self._scorer,
             settings=lambda: self._settings,
             host=self._host,
+            report_of_week=self.report_of_week,
         )
 
     def evaluate(self) -> bool:
@@ -229,6 +231,15 @@ class RecommenderService:
             made = parcels_of(self._settings, week, self._clock.now())
         self._owners = {week: frozenset(made)}
         return made
+
+    def report_of_week(self, week: Week) -> Report:
+        """This will make a week's report for whoever asks; not beside an evaluation, see _parcels.
+
+        Raises:
+            TuppenceError: an input or the ledger failed, or there is no usage of that week.
+        """
+        with self._evaluating:
+            return parcels_of(self._settings, week, self._clock.now())[""].report
 
     def reload(self) -> None:
         """This will read the settings again and evaluate by them; wrong ones change nothing.

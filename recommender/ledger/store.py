@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, fields
+from datetime import datetime
 from typing import TypeVar
 
 from sqlalchemy import Column, Connection, RowMapping, Table, func, insert, select, tuple_
@@ -63,6 +64,13 @@ class Reader:
             return ()
         wanted = select(*_LEAN).where(EVENTS.c.recommendation_id == recommendation_id).order_by(EVENTS.c.sequence)
         return tuple(_event(row) for row in self._connection.execute(wanted).mappings())
+
+    def begun(self) -> datetime | None:
+        """This will return the time of the first event; None: there is none."""
+        if self._connection is None:
+            return None
+        found: datetime | None = self._connection.execute(select(func.min(EVENTS.c.at))).scalar_one()
+        return found
 
     def documents(self, events: Iterable[Event]) -> Texts:
         """This will return the records that some proposals keep."""

@@ -168,7 +168,9 @@ def flows_of(one: Recommendation) -> tuple[Flow, ...]:
     return tuple(
         Flow(
             used_for=_side(flow.used_for),
-            what=words.shown(f"{flow.gib_per_hour:g} GiB an hour {flow.direction}, {flow.from_region} → {flow.to}"),
+            what=words.shown(
+                f"{flow.gib_per_hour:g} GiB an hour {'from' if flow.direction == 'in' else 'to'} {flow.to}"
+            ),
             basis=words.shown(flow.basis),
             price=f"{rate(flow.gbp_per_gib)} per GiB",
             cost=f"{rate(flow.gbp_per_hour)} an hour",
@@ -219,7 +221,8 @@ def usage_of(one: Recommendation) -> tuple[str, ...]:
     seen = one.evidence
     window = f"{words.moment(seen.window_start)} to {words.moment(seen.window_end)}"
     requested = (
-        f"{seen.vcpu_request_mean:g} vCPU, {seen.memory_gib_request_mean:g} GiB and {seen.gpu_request_mean:g} GPUs"
+        f"{seen.vcpu_request_mean:.4g} vCPU, {seen.memory_gib_request_mean:.4g} GiB and "
+        f"{seen.gpu_request_mean:.4g} GPUs"
     )
     return (
         f"{window}, {words.percent(seen.coverage_ratio)} observed, {words.count(seen.samples, 'sample')}",

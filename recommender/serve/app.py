@@ -11,19 +11,26 @@ from fastapi.responses import PlainTextResponse, Response
 from prometheus_client.exposition import choose_encoder
 
 from exporters.core.clock import Clock
-from exporters.core.errors import TuppenceError
+from exporters.core.errors import SettingsError, TuppenceError
+from recommender.report.view import Report
+from recommender.report.week import Week
 from recommender.serve.access import Access
 from recommender.serve.advice_pages import advice_pages
 from recommender.serve.answers import NOT_YET, served_now
 from recommender.serve.api import api
+from recommender.serve.burst_page import burst_page
 from recommender.serve.deciding import Desk
 from recommender.serve.decisions_api import decisions_api
 from recommender.serve.dsf import Scorer, scorer_routes
+from recommender.serve.fleet_page import fleet_page
 from recommender.serve.last_plan import LastPlan
 from recommender.serve.layout import html, report_headers, static_routes
 from recommender.serve.metrics import registry
 from recommender.serve.pages import health_of
+from recommender.serve.price_pages import price_pages
+from recommender.serve.price_shelf import PriceShelf
 from recommender.serve.problem import add_handlers
+from recommender.serve.report_pages import MakeReport, report_pages
 from recommender.settings import RecommenderSettings, RecommenderWebSettings
 
 VERSION = "1"
@@ -38,6 +45,12 @@ def _no_scorer() -> Scorer | None:
     return None
 
 
+def _no_report(week: Week) -> Report:
+    raise SettingsError(
+        "no report can be made here", where=week.id, next_step="Run tuppence serve, or tuppence report --week."
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Recommender:
     """What the pages show and do.
@@ -50,6 +63,7 @@ class Recommender:
         scorer: the settings of the Dynamic Scoring Framework's scorer that are in use; None: it is not served.
         settings: those in use; None: there is no ledger to decide in, and no store to show prices of.
         host: the address that is listened on.
+        report_of_week: makes a week's report.
     """
 
     last: LastPlan
@@ -59,6 +73,7 @@ class Recommender:
     scorer: Callable[[], Scorer | None] = _no_scorer
     settings: Callable[[], RecommenderSettings] | None = None
     host: str = "127.0.0.1"
+    report_of_week: MakeReport = _no_report
 
 
 def create_app(recommender: Recommender) -> FastAPI:
@@ -86,6 +101,12 @@ def create_app(recommender: Recommender) -> FastAPI:
     _add_probes(app, recommender)
     app.include_router(static_routes())
     app.include_router(advice_pages(recommender.last, desk, access, recommender.clock))
+    app.include_router(burst_page(recommender.last, access))
+    if settings is not None:
+        app.include_router(price_pages(PriceShelf(settings, recommender.clock), access, recommender.clock))
+        app.include_router(fleet_page(recommender.last, access, settings))
+        reports = report_pages(recommender.report_of_week, lambda: settings().ledger, access, recommender.clock)
+        app.include_router(reports)
     app.include_router(api(recommender.last, desk))
     app.include_router(decisions_api(recommender.last, desk, access))
     app.include_router(scorer_routes(recommender.scorer, recommender.clock))
