@@ -64,7 +64,7 @@ def deliver_reports(
         chosen = only(settings.deliver, channel or [])
         asked = _ended(week or Week.last_whole(moment), moment)
         ledger = Ledger.at(settings.ledger)
-        parcels = parcels_of(settings, asked, moment)
+        parcels = parcels_of(settings.model_copy(update={"deliver": chosen}), asked, moment)
         if dry_run:
             write_rows(
                 _planned(ledger, chosen, asked, parcels, again=again), output, title=f"Would be sent, {asked.id}"
