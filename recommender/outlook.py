@@ -5,7 +5,7 @@ As in inputs.py, what is read depends on the settings and the evaluation time al
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 import dataframely as dy
@@ -93,12 +93,14 @@ class Ahead:
         bursts: of the owned pools.
         capacity: advice on owned pools.
         gaps: what of them could not be judged.
+        demand: the history that it rests on.
     """
 
     forecasts: Forecasts
     bursts: BurstPlan
     capacity: tuple[CapacityRecommendation, ...]
     gaps: tuple[NotEnoughData, ...]
+    demand: dy.DataFrame[Demand] = field(default_factory=Demand.create_empty)
 
 
 def ahead_at(settings: RecommenderSettings, *, at: datetime, memory: Memory | None = None) -> Ahead:
@@ -135,7 +137,8 @@ def ahead_at(settings: RecommenderSettings, *, at: datetime, memory: Memory | No
         at=at,
         expires_after_hours=settings.recommend.expires_after_hours,
     )
-    return Ahead(known.forecasts, question.bursts, capacity_advice(question, held), capacity_gaps(question))
+    advice, gaps = capacity_advice(question, held), capacity_gaps(question)
+    return Ahead(known.forecasts, question.bursts, advice, gaps, known.demand)
 
 
 def _places(settings: RecommenderSettings, known: Outlook, prices: Prices, held: Held) -> Places:

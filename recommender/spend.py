@@ -8,7 +8,7 @@ one week to the other exactly (the sequential form of a price-volume-mix analysi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
@@ -60,7 +60,8 @@ class SpendChange:
         after_start: of the week (UTC).
         compared: workloads in the sums.
         not_compared: workloads that ran in a week in which what they cost is not known; in neither sum.
-        without_old_price: workloads whose price of the week before is not kept; no change of theirs is a price's.
+        without_old_price: workloads whose price of the week before is not kept: this week's prices stand in for it in
+            both weeks, so that no change of theirs is a price's.
         contributions: the greatest, of either sign.
     """
 
@@ -77,14 +78,32 @@ class SpendChange:
     contributions: tuple[Contribution, ...]
 
 
-def spend_change(before: WeekAsked, after: WeekAsked, fleet: dy.DataFrame[Pool]) -> SpendChange:
-    """This will say what each of usage, prices and exchange rates changed.
+@dataclass(frozen=True, slots=True)
+class Spend:
+    """The change of all workloads, and of each owner's; an owner without a name is empty."""
+
+    whole: SpendChange
+    by_owner: Mapping[str, SpendChange]
+
+
+def spend_changes(before: WeekAsked, after: WeekAsked, fleet: dy.DataFrame[Pool]) -> Spend:
+    """This will say what each of usage, prices and exchange rates changed, for all and for each owner.
 
     Args:
         before: the week before, at its prices.
         after: the week, at its prices.
         fleet: the pools of both.
     """
+    rows = _steps(before, after, fleet)
+    owners = {str(key[0]): own for key, own in rows.group_by("owner", maintain_order=True)}
+    return Spend(
+        whole=_change(rows, before.question, after.question),
+        by_owner={name: _change(owners[name], before.question, after.question) for name in sorted(owners)},
+    )
+
+
+def _steps(before: WeekAsked, after: WeekAsked, fleet: dy.DataFrame[Pool]) -> pl.DataFrame:
+    """One row a workload of either week: what it cost at each step from the one to the other, null where not known."""
     old_prices, new_prices = before.question.prices, after.question.prices
     at_old_rates = replace(
         new_prices,
@@ -96,11 +115,13 @@ def spend_change(before: WeekAsked, after: WeekAsked, fleet: dy.DataFrame[Pool])
         _week_cost(after, old_prices, fleet, "new_usage"),
         _week_cost(after, at_old_rates, fleet, "new_prices"),
         _week_cost(after, new_prices, fleet, "after"),
+        _week_cost(before, new_prices, fleet, "before_at_new").drop("owner_before_at_new"),
     ]
     rows = costs[0].join(costs[1], on=WORKLOAD_KEY, how="full", coalesce=True)
     for one in costs[2:]:
         rows = rows.join(one, on=WORKLOAD_KEY, how="left")
-    return _change(rows.sort(WORKLOAD_KEY), before.question, after.question)
+    owner = pl.coalesce("owner_after", "owner_before").fill_null("")
+    return rows.with_columns(owner=owner).sort(WORKLOAD_KEY)
 
 
 def _week_cost(week: WeekAsked, prices: Prices, fleet: dy.DataFrame[Pool], name: str) -> pl.DataFrame:
@@ -119,14 +140,15 @@ def _week_cost(week: WeekAsked, prices: Prices, fleet: dy.DataFrame[Pool], name:
 
 def _change(rows: pl.DataFrame, before: Question, after: Question) -> SpendChange:
     ran_before, runs_now = pl.col("in_before").fill_null(value=False), pl.col("in_after").fill_null(value=False)
-    known = (~ran_before | pl.col("before").is_not_null()) & (~runs_now | pl.col("after").is_not_null())
-    no_old_price = runs_now & pl.col("new_usage").is_null()
-    compared = rows.filter(known).with_columns(no_old_price=no_old_price)
-    # Without an old price the new one stands in for it at both steps: then no change is a price's or a rate's.
+    at_old = (~ran_before | pl.col("before").is_not_null()) & (~runs_now | pl.col("new_usage").is_not_null())
+    at_new = (~ran_before | pl.col("before_at_new").is_not_null()) & (~runs_now | pl.col("after").is_not_null())
+    known = (~runs_now | pl.col("after").is_not_null()) & (at_new | (~ran_before | pl.col("before").is_not_null()))
+    compared = rows.filter(known).with_columns(no_old_price=~at_old)
+    # Without an old price the new one stands in for it at all steps: then no change is a price's or a rate's.
     stood_in = compared.with_columns(
+        before=pl.when("no_old_price").then(pl.coalesce("before_at_new", "before")).otherwise("before").fill_null(0.0),
         new_usage=pl.when("no_old_price").then("after").otherwise("new_usage").fill_null(0.0),
         new_prices=pl.when("no_old_price").then("after").otherwise("new_prices").fill_null(0.0),
-        before=pl.col("before").fill_null(0.0),
         after=pl.col("after").fill_null(0.0),
     ).with_columns(
         usage=pl.col("new_usage") - pl.col("before"),
@@ -155,7 +177,7 @@ def _contributions(rows: Sequence[dict[str, object]]) -> tuple[Contribution, ...
     made = [
         Contribution(
             key=tuple(str(one[name]) for name in WORKLOAD_KEY),
-            owner=str(one["owner_after"] or one["owner_before"] or ""),
+            owner=str(one["owner"]),
             change_gbp=pence(_number(one["change"])),
             because=_because(one),
         )

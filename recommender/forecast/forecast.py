@@ -69,8 +69,8 @@ def forecast(demand: dy.DataFrame[Demand], settings: ForecastSettings, *, at: da
         at: the evaluation time (UTC). Samples that end within the embargo before it, or later, are not looked at.
     """
     rows = _Rows()
-    for key, samples in _series(demand):
-        grid = _grid(samples, settings, at)
+    for key, samples in series_of(demand):
+        grid = grid_of(samples, settings, at)
         if isinstance(grid, Grid):
             found = backtest(grid, backtest_days=settings.backtest_days)
             if np.isnan(found.p90[-1]) or np.isnan(found.end.picked()[-1]):
@@ -92,14 +92,15 @@ def _frame(rows: list[Row], schema: type[dy.Schema]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema.create_empty().schema)
 
 
-def _series(demand: pl.DataFrame) -> Iterator[tuple[dict[str, str], pl.DataFrame]]:
+def series_of(demand: pl.DataFrame) -> Iterator[tuple[dict[str, str], pl.DataFrame]]:
+    """This will yield each series of demand with its key, in order."""
     ordered = demand.sort(*SERIES_KEY, "timestamp")
     for key, samples in ordered.group_by(SERIES_KEY, maintain_order=True):
         yield dict(zip(SERIES_KEY, map(str, key), strict=True)), samples
 
 
-def _grid(samples: pl.DataFrame, settings: ForecastSettings, at: datetime) -> Grid | tuple[Reason, str]:
-    """Lays the visible history of a series on its grid, or says why not."""
+def grid_of(samples: pl.DataFrame, settings: ForecastSettings, at: datetime) -> Grid | tuple[Reason, str]:
+    """This will lay the visible history of a series on its grid, or say why not; see forecast."""
     seconds = (samples["timestamp"].dt.timestamp("us") // 1_000_000).to_numpy()
     step = step_for(_commonest_gap(samples))
     now = int(at.timestamp())

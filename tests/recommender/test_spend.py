@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from exporters.store.read import Prices, combine
 from recommender.advise.decision import Question
-from recommender.spend import SpendChange, WeekAsked, spend_change
+from recommender.spend import SpendChange, WeekAsked, spend_changes
 from tests.builders import NOON, fx_table, snapshot
 from tests.recommender import world
 
@@ -51,7 +51,7 @@ def _web(size: float = 1.0, name: str = "web") -> dict[str, Any]:
 
 
 def _change(before: WeekAsked, after: WeekAsked) -> SpendChange:
-    return spend_change(before, after, FLEET)
+    return spend_changes(before, after, FLEET).whole
 
 
 def test_only_usage_changed() -> None:
@@ -93,6 +93,26 @@ def test_a_price_that_was_not_kept_changes_nothing_by_itself() -> None:
     found = _change(_week(prices=nothing, end=LAST_WEEK), _week(_web(), prices=_prices(usd=1.1)))
     assert found.without_old_price == 1
     assert (found.usage_gbp, found.price_gbp) == (Decimal("33.26"), Decimal(0))
+
+
+def test_usage_of_a_week_whose_price_is_not_kept_counts_at_this_weeks_price() -> None:
+    nothing = combine([snapshot("fx", fx=fx_table(USD=0.75))], now=NOON)
+    found = _change(_week(_web(), prices=nothing, end=LAST_WEEK), _week(_web(1.5), prices=_prices(usd=1.1)))
+    # $0.264 × £0.75 × 168 h, and half as much again
+    assert (found.before_gbp, found.after_gbp) == (Decimal("33.26"), Decimal("49.90"))
+    assert (found.usage_gbp, found.price_gbp, found.without_old_price) == (Decimal("16.64"), Decimal(0), 1)
+
+
+def test_each_owners_change_is_of_its_own_workloads() -> None:
+    same = _prices()
+    shop, data = _web(1.5, "web"), {**_web(2.0, "lake"), "owner": "data"}
+    found = spend_changes(_week(_web(), prices=same, end=LAST_WEEK), _week(shop, data, prices=same), FLEET)
+    assert {name: (one.before_gbp, one.after_gbp) for name, one in found.by_owner.items()} == {
+        "data": (Decimal(0), Decimal("60.48")),
+        "shop-team": (Decimal("30.24"), Decimal("45.36")),
+    }
+    assert {one.key[-1] for one in found.by_owner["data"].contributions} == {"lake"}
+    assert found.whole.after_gbp == Decimal("105.84")
 
 
 def test_two_empty_weeks_change_nothing() -> None:
