@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from dataclasses import replace
 from datetime import datetime
@@ -30,11 +31,14 @@ from recommender.recorded import ahead_remembered, recorded, remembered, unrecor
 from recommender.report.assessment import FORMATS as ASSESSMENT_FORMATS
 from recommender.report.assessment import STEM, write_assessment
 from recommender.report.calibration import with_calibration
+from recommender.report.document import schema
+from recommender.report.of_owner import owner_report
 from recommender.report.registry import FORMATS
 from recommender.report.view_model import report_of
 from recommender.report.week import Week
 from recommender.report.write import write_report
 from recommender.settings import RecommenderSettings
+from recommender.weekly import week_facts
 
 THRESHOLD_MET = 3
 
@@ -152,18 +156,26 @@ def report(
     ] = None,
     at: AtOption = None,
     no_ledger: NoLedgerOption = False,
+    owner: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Only what is this owner's, with sums of their own.")
+    ] = None,
     with_assessment: Annotated[
         bool, typer.Option("--assessment", help="Write the assessment before a roll-out beside it, and link it.")
     ] = False,
+    with_schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema of the json format.")] = False,
 ) -> None:
     """Write a week's report."""
+    if with_schema:
+        sys.stdout.write(json.dumps(schema(), indent=2, ensure_ascii=False) + "\n")
+        return
     with errors_explained():
         moment = at or SystemClock().now()
         asked = week or Week.last_whole(moment)
         settings, evaluate = load_settings(config), unrecorded if no_ledger else remembered
         plan = evaluate(settings, at=moment, window=asked.window)
-        made = report_of(plan, asked)
-        if not no_ledger:
+        facts = week_facts(settings, asked, at=moment, with_ledger=not no_ledger)
+        made = report_of(plan, asked, facts) if owner is None else owner_report(plan, owner, asked, facts)
+        if not no_ledger and owner is None:
             made = with_calibration(made, plan, learnt(settings, at=moment))
         names = form or [one.name for one in FORMATS]
         written = write_report(replace(made, assessment=STEM if with_assessment else ""), out, names=names)

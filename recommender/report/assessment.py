@@ -14,7 +14,7 @@ from exporters.core.errors import SettingsError
 from recommender.advise.assess_record import Assessment
 from recommender.report.assessment_view import AssessmentPage, Table, page_of
 from recommender.report.html import stylesheet
-from recommender.report.markdown import text
+from recommender.report.markdown_words import text
 from recommender.report.write import write_file
 
 STEM = "assessment"

@@ -43,7 +43,7 @@ def with_calibration(report: Report, plan: Plan, learnt: Learnt) -> Report:
         findings=tuple(CalibrationFinding(words.shown(one.subject), words.shown(one.says)) for one in made.findings),
         how=HOW if made.changes else "",
     )
-    return replace(report, calibration=section, document={**report.document, "calibration": asdict(made)})
+    return replace(report, calibration=section, more={**report.more, "calibration": asdict(made)})
 
 
 def expected_savings(plan: Plan, made: Calibration) -> dict[str, float]:

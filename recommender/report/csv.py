@@ -4,27 +4,44 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterator
 
+from recommender.report.rows import COLUMNS, recommendation_rows
 from recommender.report.view import Report
 
 BYTE_ORDER_MARK = "\ufeff"
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+_AT_ONCE = 1_000
 
 
 def render(report: Report) -> str:
     """This will return one row a recommendation; without any, an empty file."""
-    return BYTE_ORDER_MARK + rows_as_csv(report)
+    return "".join(parts(report))
+
+
+def parts(report: Report) -> Iterator[str]:
+    """This will yield the same piece by piece."""
+    yield BYTE_ORDER_MARK
+    yield from _pieces(report)
 
 
 def rows_as_csv(report: Report) -> str:
     """This will return the same for another program: no byte order mark."""
-    if not report.rows:
-        return ""
+    return "".join(_pieces(report))
+
+
+def _pieces(report: Report) -> Iterator[str]:
     out = io.StringIO()
-    writer = csv.DictWriter(out, fieldnames=list(report.rows[0]), lineterminator="\r\n")
-    writer.writeheader()
-    writer.writerows({name: _safe(value) for name, value in row.items()} for row in report.rows)
-    return out.getvalue()
+    writer = csv.DictWriter(out, fieldnames=COLUMNS, lineterminator="\r\n")
+    for number, row in enumerate(recommendation_rows(report.plan)):
+        if number == 0:
+            writer.writeheader()
+        writer.writerow({name: _safe(value) for name, value in row.items()})
+        if number % _AT_ONCE == _AT_ONCE - 1:
+            yield out.getvalue()
+            out.seek(0)
+            out.truncate()
+    yield out.getvalue()
 
 
 def _safe(value: object) -> object:

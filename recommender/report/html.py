@@ -11,14 +11,31 @@ from importlib.resources import files
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
-from recommender.report.view import Report
+from recommender.report.charts.drawing import Chart, can_draw
+from recommender.report.charts.inline import inline_svg
+from recommender.report.view import MOST_ROWS, Report
+from recommender.report.words import number_text
 
 
 def render(report: Report) -> str:
     """This will return the report as HTML; every text in it is escaped."""
     # The style is the program's own; it stands in the page as it is, so that its hash is the policy's.
     style = Markup(stylesheet())  # noqa: S704
-    return _template().render(report=report, style=style, version=version("tuppence"))
+    return _template().render(
+        report=report,
+        style=style,
+        version=version("tuppence"),
+        most=MOST_ROWS,
+        drawn=can_draw(),
+        draw=_drawn,
+        number_text=number_text,
+    )
+
+
+def _drawn(chart: Chart) -> Markup:
+    """The chart as an element; without the extra `charts` nothing, for text and figures stand beside it."""
+    # Drawn by this process from a specification of ours; names in it are text nodes that the drawing has escaped.
+    return Markup(inline_svg(chart)) if can_draw() else Markup()  # noqa: S704
 
 
 @cache

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import html
-import re
 from collections.abc import Iterable, Sequence
 
-from recommender.report.view import Advice, Place, Report
-
-_SPECIAL = re.compile(r"([\\`*_{}\[\]#|~])")
+from recommender.report import markdown_week as week
+from recommender.report.markdown_words import left, table, text
+from recommender.report.view import MOST_ROWS, Advice, Place, Report
 
 
 def render(report: Report) -> str:
     """This will return the report as Markdown."""
     return "\n".join(line for part in _parts(report) for line in part).rstrip() + "\n"
-
-
-def text(value: str) -> str:
-    """This will write text so that Markdown and the HTML in it show it and nothing more."""
-    escaped = _SPECIAL.sub(r"\\\1", html.escape(value, quote=False))
-    return re.sub(r"(?<=\w)://", ":&#47;/", escaped)
 
 
 def _parts(report: Report) -> Iterable[Sequence[str]]:
@@ -29,17 +21,19 @@ def _parts(report: Report) -> Iterable[Sequence[str]]:
     if report.assessment:
         yield [f"Before a roll-out: [the assessment]({report.assessment}.md)", ""]
     yield [line for notice in report.notices for line in (f"> **Note.** {text(notice)}", "")]
-    yield _table(
-        ("", "", ""), [(f"**{one.name}**", f"**{one.value}**", one.note) for one in report.figures], raw=(0, 1)
-    )
+    yield table(("", "", ""), [(f"**{one.name}**", f"**{one.value}**", one.note) for one in report.figures], raw=(0, 1))
+    yield from week.spend(report)
     if report.owed:
         yield ["## Owed to a rule", ""]
-        yield _advice(report.owed, owed=True)
+        yield _advice(report.owed[:MOST_ROWS], owed=True)
+        yield left(len(report.owed) - MOST_ROWS)
     yield ["## Do these first", ""]
     yield _advice(report.top, owed=False) if report.top else ["No move is worth it.", ""]
     if report.rest:
         yield ["## Then these", ""]
-        yield _advice(report.rest, owed=False)
+        yield _advice(report.rest[:MOST_ROWS], owed=False)
+        yield left(len(report.rest) - MOST_ROWS)
+    yield from week.ledger(report)
     yield from _rules(report)
     yield from _standing(report)
     yield from _reasons(report)
@@ -49,7 +43,7 @@ def _parts(report: Report) -> Iterable[Sequence[str]]:
 def _advice(rows: Sequence[Advice], *, owed: bool) -> Sequence[str]:
     money = ("Cost a month",) if owed else ("Saving a month", "Range")
     head = ("#", "Advice", "Owner", "From", "To", *money, "Confidence", "Effort")
-    return _table(
+    return table(
         head,
         [
             (
@@ -72,13 +66,13 @@ def _rules(report: Report) -> Iterable[Sequence[str]]:
     if not report.rule_costs:
         return
     yield ["## What the rules cost", ""]
-    yield _table(
+    yield table(
         ("Rule", "Workloads", "A month", "Legal basis"),
         [(one.rule, one.workloads, one.cost, one.legal_basis) for one in report.rule_costs],
         right=(1, 2),
     )
     yield ["### The dearest refusals", ""]
-    yield _table(
+    yield table(
         ("Workload", "Refused offer", "Rule", "Why", "Would save a month"),
         [
             (one.workload, _place(one.offer), one.rule, " ".join(filter(None, (one.why, one.legal_basis))), one.cost)
@@ -91,31 +85,51 @@ def _rules(report: Report) -> Iterable[Sequence[str]]:
 def _standing(report: Report) -> Iterable[Sequence[str]]:
     if report.owned:
         yield ["## Owned capacity", ""]
-        yield _table(
-            ("Pool", "Nodes", "Used now", "Used as advised", "Marginal, node-hour", "Full, node-hour", "Full, month"),
+        yield table(
+            (
+                "Pool",
+                "Nodes",
+                "Used now",
+                "Used as advised",
+                "One more is worth",
+                "Extend or commit",
+                "Marginal, node-hour",
+                "Full, node-hour",
+                "Full, month",
+            ),
             [
-                (one.pool, one.nodes, one.used, one.planned, one.marginal, one.full, one.full_month)
+                (
+                    one.pool,
+                    one.nodes,
+                    one.used,
+                    one.planned,
+                    one.shadow or "nothing: there is room",
+                    one.advice or "neither is advised",
+                    one.marginal,
+                    one.full,
+                    one.full_month,
+                )
                 for one in report.owned
             ],
-            right=(2, 3, 4, 5, 6),
+            right=(2, 3, 6, 7, 8),
         )
+    yield from week.demand(report)
     yield from _capacity(report)
     yield from _learnt(report)
-    yield ["## By owner", ""]
-    yield _table(
-        ("Owner", "Workloads", "Cost a month", "Open saving a month", "Recommendations"),
-        [(one.name, one.workloads, one.current, one.saving, one.advice) for one in report.owners],
-        right=(1, 2, 3, 4),
-    )
+    yield from week.owners(report)
+    yield from week.prices(report)
     yield ["## How fresh the prices are", ""]
-    yield _table(
+    yield table(
         ("Source", "State", "Where from", "As of", "Age"),
         [(one.name, one.state, one.origin, one.taken, one.age) for one in report.sources],
         right=(4,),
     )
     yield ["## Not enough data", ""]
     if report.unknown:
-        yield _table(("Of", "Why", "Next step"), [(one.what, one.why, one.next_step) for one in report.unknown])
+        yield table(
+            ("Of", "Why", "Next step"), [(one.what, one.why, one.next_step) for one in report.unknown[:MOST_ROWS]]
+        )
+        yield left(len(report.unknown) - MOST_ROWS)
     else:
         yield ["Something could be said of every workload.", ""]
 
@@ -124,15 +138,16 @@ def _capacity(report: Report) -> Iterable[Sequence[str]]:
     if not report.capacity:
         return
     yield ["## Bursts and owned capacity", ""]
-    yield _table(
+    yield table(
         ("Advice", "Kind", "State", "Of", "To", "Cost", "When", "Confidence"),
         [
             (one.title, one.kind, one.state, one.of, one.to, one.change, one.when, one.confidence)
-            for one in report.capacity
+            for one in report.capacity[:MOST_ROWS]
         ],
         right=(5,),
     )
-    for one in report.capacity:
+    yield left(len(report.capacity) - MOST_ROWS)
+    for one in report.capacity[:MOST_ROWS]:
         yield [f"### {text(one.title)}", "", f"`{one.id}`, {one.kind}.", ""]
         yield [*(f"- {text(line)}" for line in (*one.moves, *one.explanation))]
         yield [f"- Confidence is {one.confidence}: {text(one.confidence_why)}.", ""]
@@ -144,14 +159,14 @@ def _learnt(report: Report) -> Iterable[Sequence[str]]:
         return
     yield ["## Realised against predicted", "", text(learnt.realised), ""]
     if learnt.expected:
-        yield _table(
+        yield table(
             ("Kind", "Predicted a month", "Such moves save", "Expected a month"),
             [(one.kind, one.predicted, f"× {one.factor}", one.expected) for one in learnt.expected],
             right=(1, 2, 3),
         )
     if learnt.proposed:
         yield ["### Figures of the policy to approve", ""]
-        yield _table(
+        yield table(
             ("Setting", "Now", "Proposed", "Why"),
             [(one.setting, one.now, one.proposed, one.why) for one in learnt.proposed],
             right=(1, 2),
@@ -162,9 +177,9 @@ def _learnt(report: Report) -> Iterable[Sequence[str]]:
 
 
 def _reasons(report: Report) -> Iterable[Sequence[str]]:
-    if report.advice:
+    if report.shown:
         yield ["## Why, one by one", ""]
-    for one in report.advice:
+    for one in report.shown:
         yield [f"### {one.rank}. {text(one.title)}", "", f"`{one.id}`, {one.kind}. It needs {text(one.needs)}.", ""]
         yield [*(f"- {text(line)}" for line in one.explanation)]
         yield [f"- Confidence is {one.confidence}: {text(one.confidence_why)}.", ""]
@@ -172,15 +187,3 @@ def _reasons(report: Report) -> Iterable[Sequence[str]]:
 
 def _place(place: Place) -> str:
     return f"{place.machine} in {place.where}"
-
-
-def _table(
-    head: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[int] = (), raw: Sequence[int] = ()
-) -> Sequence[str]:
-    lines = [_line(head), _line(["--:" if number in right else "---" for number in range(len(head))])]
-    lines += [_line([cell if number in raw else text(cell) for number, cell in enumerate(row)]) for row in rows]
-    return [*lines, ""]
-
-
-def _line(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cells)} |"

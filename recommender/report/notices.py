@@ -14,6 +14,9 @@ from recommender.report.node_words import nodes_in_words
 USAGE_OLD_AFTER = timedelta(days=8)
 """A week's report is made in the week after; usage that ends earlier is said to."""
 
+MOST_NAMED = 10
+"""Workloads that a notice names; the others are counted."""
+
 
 def notices(plan: Plan) -> tuple[str, ...]:
     """This will say what stands between the figures and the truth; nothing when nothing does."""
@@ -33,7 +36,9 @@ def _notices(plan: Plan) -> Iterator[str]:
     if (gap := plan.generated_at - inputs.usage_window.end) > USAGE_OLD_AFTER:
         yield f"The usage ends {words.age(gap)} before this evaluation."
     if unsolved := [one for one in plan.breaches if one.recommendation_id is None]:
-        named = "; ".join(f"{one.namespace}/{one.workload}: {one.why}" for one in unsolved)
+        named = "; ".join(f"{one.namespace}/{one.workload}: {one.why}" for one in unsolved[:MOST_NAMED])
+        if len(unsolved) > MOST_NAMED:
+            named += f"; and {words.number_text(len(unsolved) - MOST_NAMED)} more"
         many = words.count(len(unsolved), "workload runs", "workloads run")
         yield f"{many} against a hard rule, and no legal place has room and a price: {named}."
 

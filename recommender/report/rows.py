@@ -6,7 +6,8 @@ FOCUS does not know carries its prefix ``x_`` (FOCUS 1.2, "Custom columns"). Its
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 from exporters.core.focus import PRICING_CATEGORY
@@ -72,10 +73,10 @@ COLUMNS = (
 """All columns of the rows, in their order; what a kind of advice does not have is None."""
 
 
-def recommendation_rows(plan: Plan) -> tuple[Mapping[str, Any], ...]:
-    """This will return one row a recommendation; what is not known is None."""
-    rows = (*(_row(one) for one in plan.recommendations), *capacity_rows(plan))
-    return tuple({name: row.get(name) for name in COLUMNS} for row in rows)
+def recommendation_rows(plan: Plan) -> Iterator[Mapping[str, Any]]:
+    """This will yield one row a recommendation; what is not known is None."""
+    for row in chain(map(_row, plan.recommendations), capacity_rows(plan)):
+        yield {name: row.get(name) for name in COLUMNS}
 
 
 def _row(one: Recommendation) -> Mapping[str, Any]:

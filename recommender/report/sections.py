@@ -1,16 +1,18 @@
-"""The tables of the report that add rows up: by owner, by rule, by source, and what nothing is said of."""
+"""The tables of the report that add rows up: by rule, by source, and what nothing is said of."""
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
 
 from exporters.core.money import pounds
-from recommender.advise.plan import Placement, Plan, SnapshotUsed, WorkloadRefusal
+from recommender.advise.plan import NotEnoughData, Plan, SnapshotUsed, WorkloadRefusal
 from recommender.advise.record import WorkloadName
 from recommender.report import words
-from recommender.report.view import Owner, Place, Refused, RuleCost, Source, Unknown
+from recommender.report.many import Told
+from recommender.report.view import Place, Refused, RuleCost, Source, Unknown
 
 Key = tuple[str, str, str, str]
 
@@ -60,41 +62,6 @@ def refused_offers(plan: Plan, *, limit: int) -> tuple[Refused, ...]:
     )
 
 
-def owners(plan: Plan) -> tuple[Owner, ...]:
-    """This will add up cost and open saving by owner, greatest cost first, with a last line for all."""
-    placed: dict[str, list[Placement]] = defaultdict(list)
-    for one in plan.placements:
-        placed[one.owner or ""].append(one)
-    saving: dict[str, Decimal] = defaultdict(Decimal)
-    advice: dict[str, int] = defaultdict(int)
-    for recommendation in plan.recommendations:
-        name = recommendation.target.owner or ""
-        advice[name] += 1
-        saving[name] += recommendation.monthly.saving.p50 if recommendation.monthly else Decimal(0)
-    cost = {name: sum(one.current_gbp_per_hour for one in rows) for name, rows in placed.items()}
-    greatest = max(saving.values(), default=Decimal(0))
-    lines = [
-        Owner(
-            name=words.shown(name or words.NOBODY),
-            workloads=words.number_text(len(placed[name])),
-            current=words.monthly(cost[name]),
-            saving=pounds(saving[name]),
-            ratio=float(saving[name] / greatest) if greatest else 0.0,
-            advice=words.number_text(advice[name]),
-        )
-        for name in sorted(placed, key=lambda owner: (-cost[owner], owner))
-    ]
-    total = Owner(
-        name="All",
-        workloads=words.number_text(len(plan.placements)),
-        current=pounds(plan.summary.current_gbp_per_month),
-        saving=pounds(plan.summary.saving_gbp_per_month),
-        ratio=0.0,
-        advice=words.number_text(len(plan.recommendations)),
-    )
-    return (*lines, total) if lines else ()
-
-
 def sources(plan: Plan, *, old_after: timedelta) -> tuple[Source, ...]:
     """This will say how fresh each source is at the evaluation time; a live one is old after `old_after`."""
     used = [_source(one, plan.generated_at, old_after) for one in plan.inputs.snapshots]
@@ -122,15 +89,16 @@ def _source(one: SnapshotUsed, at: datetime, old_after: timedelta | None) -> Sou
     )
 
 
-def unknown(plan: Plan) -> tuple[Unknown, ...]:
+def unknown(plan: Plan) -> Sequence[Unknown]:
     """This will list workloads and clusters of which nothing is said."""
-    return tuple(
-        Unknown(
-            what=words.shown("/".join(part for part in (one.cluster, one.namespace, one.workload) if part)),
-            why=words.shown(words.sentence(one.why)),
-            next_step=words.shown(one.next_step),
-        )
-        for one in plan.not_enough_data
+    return Told(plan.not_enough_data, _unknown)
+
+
+def _unknown(one: NotEnoughData) -> Unknown:
+    return Unknown(
+        what=words.shown("/".join(part for part in (one.cluster, one.namespace, one.workload) if part)),
+        why=words.shown(words.sentence(one.why)),
+        next_step=words.shown(one.next_step),
     )
 
 

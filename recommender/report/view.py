@@ -6,9 +6,17 @@ figure that a bar shows always stands beside it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
+
+from recommender.advise.plan import Plan
+from recommender.report.charts.drawing import Chart
+from recommender.report.many import Joined
+from recommender.report.view_week import DemandSection, EventsSection, OwnerTable, RealisedSection, SpendSection
+
+MOST_ROWS = 200
+"""Rows of one table on a page for people; all are in JSON, CSV and the pages of the service."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +96,12 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class OwnedCapacity:
-    """One pool that is paid for in any case."""
+    """One pool that is paid for in any case.
+
+    Args:
+        shadow: what one more unit of it is worth an hour; empty: it is not scarce.
+        advice: whether to extend it or to commit to more.
+    """
 
     pool: str
     nodes: str
@@ -99,6 +112,8 @@ class OwnedCapacity:
     marginal: str
     full: str
     full_month: str
+    shadow: str
+    advice: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +141,8 @@ class Owner:
     name: str
     workloads: str
     current: str
+    spent: str
+    spent_change: str
     saving: str
     ratio: float
     advice: str
@@ -201,6 +218,7 @@ class Report:
     """A report.
 
     Args:
+        owner: whose it is; empty: everybody's.
         rates: one line an exchange rate, with its date and source.
         notices: what a reader must know before believing a figure.
         owed: advice owed to a rule, in no saving.
@@ -208,10 +226,17 @@ class Report:
         rest: the others.
         capacity: advice on owned capacity: bursts, returns, more nodes.
         machines: what packed nodes cost now and as planned, one line; empty: the plan does not say.
-        document: the plan as JSON values, for machines.
-        rows: one row a recommendation under FOCUS names, for spreadsheets.
+        plan: what it was made from; its document and its rows are for machines.
+        more: what stands in the document besides the plan.
+        without: figures of the summary that are of all owners together, and so not in this document.
         calibration: what was learnt; None: the ledger was left out.
         assessment: name, without its ending, of the assessment's page beside it; empty: there is none.
+        spend: what the week cost; None: it is no week's report.
+        realised: what moves saved; None: no week's report, or the ledger was left out.
+        events: what happened to advice; None: the same.
+        demand: bursts and forecasts of the week; None: no week's report.
+        charts: each can be read as text.
+        owner_tables: what each owner could do first.
     """
 
     title: str
@@ -222,24 +247,48 @@ class Report:
     rates: tuple[str, ...]
     notices: tuple[str, ...]
     figures: tuple[Figure, ...]
-    owed: tuple[Advice, ...]
+    owed: Sequence[Advice]
     top: tuple[Advice, ...]
-    rest: tuple[Advice, ...]
+    rest: Sequence[Advice]
     rule_costs: tuple[RuleCost, ...]
     refused: tuple[Refused, ...]
     owned: tuple[OwnedCapacity, ...]
     capacity: tuple[CapacityAdvice, ...]
     owners: tuple[Owner, ...]
     sources: tuple[Source, ...]
-    unknown: tuple[Unknown, ...]
+    unknown: Sequence[Unknown]
     counting: tuple[str, ...]
     machines: str
-    document: Mapping[str, Any]
-    rows: tuple[Mapping[str, Any], ...]
+    plan: Plan
+    more: Mapping[str, Any] = field(default_factory=dict)
+    without: tuple[str, ...] = ()
     calibration: CalibrationSection | None = None
     assessment: str = ""
+    owner: str = ""
+    spend: SpendSection | None = None
+    realised: RealisedSection | None = None
+    events: EventsSection | None = None
+    demand: DemandSection | None = None
+    charts: tuple[Chart, ...] = ()
+    owner_tables: tuple[OwnerTable, ...] = ()
 
     @property
-    def advice(self) -> tuple[Advice, ...]:
+    def advice(self) -> Sequence[Advice]:
         """All recommendations in the order of their rank."""
-        return (*self.owed, *self.top, *self.rest)
+        return Joined(self.owed, self.top, self.rest)
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The plan as JSON values with what the week adds, for machines; made anew at each call."""
+        document = self.plan.document()
+        summary = {name: value for name, value in document["summary"].items() if name not in self.without}
+        return {**document, "summary": summary, **self.more}
+
+    @property
+    def shown(self) -> Sequence[Advice]:
+        """The recommendations that a page for people shows, with their reasons."""
+        return [*self.owed[:MOST_ROWS], *self.top, *self.rest[:MOST_ROWS]]
+
+    def charts_of(self, kind: str) -> tuple[Chart, ...]:
+        """This will return the charts of a kind: spend, price, demand or savings."""
+        return tuple(one for one in self.charts if one.name.split("-", 1)[0] == kind)

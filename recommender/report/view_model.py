@@ -1,43 +1,54 @@
 """A plan becomes the view model of its report: every choice of what to show, and every sum, is made here once.
 
 Savings are never added to the costs of compliance, and sums over rules are not given: two rules may refuse the same
-offer.
+offer. What a page does not show of 50,000 recommendations is not put into words.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
+from functools import partial
 
 from exporters.core.money import pounds, rate
 from recommender.advise.plan import OwnedPool, Plan
-from recommender.advise.record import PricedPlace, Range, Recommendation
+from recommender.advise.record import Kind, PricedPlace, Recommendation
 from recommender.report import words
 from recommender.report.capacity import capacity_section
+from recommender.report.document import week_document
+from recommender.report.figures import figures_of
+from recommender.report.many import Told
 from recommender.report.notices import counting, machines, notices
-from recommender.report.rows import recommendation_rows
-from recommender.report.sections import owners, refused_offers, rule_costs, sources, unknown
-from recommender.report.view import Advice, Figure, OwnedCapacity, Place, Report
+from recommender.report.owners import owner_tables, owners
+from recommender.report.sections import refused_offers, rule_costs, sources, unknown
+from recommender.report.view import Advice, OwnedCapacity, Place, Report
 from recommender.report.week import Week
+from recommender.report.week_charts import week_charts
+from recommender.report.week_demand import demand_section
+from recommender.report.week_ledger import events_section, realised_section
+from recommender.report.week_spend import spend_section
+from recommender.weekly import WeekFacts
 
 TOP = 10
 SOURCE_OLD_AFTER = timedelta(hours=36)
 
 
-def report_of(plan: Plan, week: Week | None = None) -> Report:
+def report_of(plan: Plan, week: Week | None = None, facts: WeekFacts | None = None) -> Report:
     """This will put a plan into words.
 
     Args:
         plan: one evaluation.
         week: the week that it is a report of; None: a report of whatever usage it rests on.
+        facts: what the week adds; None: nothing is known of it.
     """
     saving = [one for one in plan.recommendations if one.monthly is not None]
+    owed = [one for one in plan.recommendations if one.monthly is None]
     greatest = max((one.monthly.saving.p50 for one in saving if one.monthly), default=Decimal(0))
-    told = [_advice(one, greatest) for one in plan.recommendations]
-    owed = tuple(one for one in told if one.change)
-    saves = tuple(one for one in told if not one.change)
+    tell = partial(_advice, greatest=greatest)
     window = plan.inputs.usage_window
-    return Report(
+    made = Report(
         title=week.title if week else f"{words.day(window.start)} to {words.day(window.end - timedelta(seconds=1))}",
         week=week.id if week else "",
         made_at=words.moment(plan.generated_at),
@@ -45,21 +56,35 @@ def report_of(plan: Plan, week: Week | None = None) -> Report:
         usage=f"{words.moment(window.start)} to {words.moment(window.end)}, {words.number_text(window.hours)} hours",
         rates=_rates(plan),
         notices=notices(plan),
-        figures=_figures(plan, [one.monthly.saving for one in saving if one.monthly]),
-        owed=owed,
-        top=saves[:TOP],
-        rest=saves[TOP:],
+        figures=figures_of(plan, facts),
+        owed=Told(owed, tell),
+        top=tuple(tell(one) for one in saving[:TOP]),
+        rest=Told(saving[TOP:], tell),
         rule_costs=rule_costs(plan),
         refused=refused_offers(plan, limit=TOP),
-        owned=tuple(_owned(one) for one in plan.owned_capacity),
+        owned=tuple(_owned(one, plan) for one in plan.owned_capacity),
         capacity=capacity_section(plan),
-        owners=owners(plan),
+        owners=owners(plan, facts),
         sources=sources(plan, old_after=SOURCE_OLD_AFTER),
         unknown=unknown(plan),
         counting=counting(plan),
         machines=machines(plan),
-        document={"week": week.id, **plan.document()} if week else plan.document(),
-        rows=recommendation_rows(plan),
+        plan=plan,
+        more={"week": week.id} if week else {},
+    )
+    return made if facts is None else _with_week(made, facts)
+
+
+def _with_week(report: Report, facts: WeekFacts) -> Report:
+    return replace(
+        report,
+        spend=spend_section(facts),
+        realised=None if facts.past is None else realised_section(facts.past),
+        events=None if facts.past is None else events_section(facts.past),
+        demand=demand_section(facts),
+        charts=week_charts(facts),
+        owner_tables=owner_tables(report.plan, facts),
+        more={**report.more, **week_document(facts)},
     )
 
 
@@ -131,26 +156,7 @@ def _rates(plan: Plan) -> tuple[str, ...]:
     return foreign or ("Every price is in pounds at its source.",)
 
 
-def _figures(plan: Plan, ranges: list[Range]) -> tuple[Figure, ...]:
-    summary = plan.summary
-    low, high = sum((one.p10 for one in ranges), Decimal(0)), sum((one.p90 for one in ranges), Decimal(0))
-    now, open_saving = summary.current_gbp_per_month, summary.saving_gbp_per_month
-    share = f"; {words.percent(float(open_saving / now))} of the cost now" if now else ""
-    owed = len(plan.recommendations) - len(ranges)
-    delta = words.change(words.month_of(summary.compliance_delta_gbp_per_hour))
-    return (
-        Figure("Cost now", pounds(now), f"a month, {words.count(summary.workloads_priced, 'workload')} priced"),
-        Figure("Open saving", pounds(open_saving), f"a month, {pounds(low)} to {pounds(high)}{share}"),
-        Figure("Owed to a rule", words.number_text(owed), f"{delta} a month" if owed else "no breach to mend"),
-        Figure(
-            "Nothing can be said of",
-            words.number_text(len(plan.not_enough_data)),
-            "workloads or clusters; the report says why",
-        ),
-    )
-
-
-def _owned(one: OwnedPool) -> OwnedCapacity:
+def _owned(one: OwnedPool, plan: Plan) -> OwnedCapacity:
     marginal = one.marginal_gbp_per_node_hour
     return OwnedCapacity(
         pool=words.shown(f"{one.cluster} / {one.pool}"),
@@ -162,4 +168,25 @@ def _owned(one: OwnedPool) -> OwnedCapacity:
         marginal="not known" if marginal is None else rate(marginal),
         full=rate(one.full_gbp_per_node_hour),
         full_month=words.monthly(one.full_gbp_per_node_hour * one.nodes),
+        shadow=_shadow(one),
+        advice="; ".join(_more_of(one, plan)),
     )
+
+
+def _shadow(one: OwnedPool) -> str:
+    worth = {
+        "vCPU": one.shadow_gbp_per_vcpu_hour,
+        "GiB": one.shadow_gbp_per_gib_hour,
+        "GPU": one.shadow_gbp_per_gpu_hour,
+    }
+    return ", ".join(f"{rate(gbp)} a {unit}-hour" for unit, gbp in worth.items() if gbp > 0)
+
+
+def _more_of(pool: OwnedPool, plan: Plan) -> Iterator[str]:
+    """Advice to extend a pool, or to commit to nodes for what it is short of."""
+    for one in plan.capacity:
+        if one.kind in {Kind.EXTEND, Kind.COMMIT} and (one.target.cluster, one.target.pool) == (
+            pool.cluster,
+            pool.pool,
+        ):
+            yield words.shown(one.title)

@@ -59,6 +59,8 @@ _UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 
 def shown(text: str) -> str:
     """This will make characters visible that a reader would not see or that turn the text around: U+202E, newlines."""
+    if text.isprintable():
+        return text
     return "".join(f"⟨U+{ord(one):04X}⟩" if unicodedata.category(one) in _UNSEEN else one for one in text)
 
 
@@ -85,6 +87,11 @@ def month_of(gbp_per_hour: float) -> Decimal:
 def change(gbp: Decimal) -> str:
     """This will print a difference in cost without a sign: ``£106.28 less``."""
     return "no change" if gbp == 0 else f"{pounds(abs(gbp))} {'less' if gbp < 0 else 'more'}"
+
+
+def signed(gbp: Decimal) -> str:
+    """This will print a difference with its sign: ``+£106.28``."""
+    return f"{'+' if gbp > 0 else ''}{pounds(gbp)}"
 
 
 def percent(ratio: float) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+import re
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from exporters.core.errors import SettingsError, StoreError
@@ -28,12 +30,22 @@ def write_report(report: Report, folder: Path, *, names: Sequence[str], stem: st
         raise SettingsError(
             f"there is no format {wrong[0]!r}", where="--format", next_step=f"Name some of: {', '.join(known)}."
         )
-    first = stem or (f"report-{report.week}" if report.week else "report")
-    return [write_file(folder / f"{first}.{name}", known[name].render(report)) for name in dict.fromkeys(names)]
+    first = stem or "-".join(filter(None, ("report", report.week, as_file_name(report.owner))))
+    return [write_file(folder / f"{first}.{name}", known[name].pieces(report)) for name in dict.fromkeys(names)]
 
 
-def write_file(path: Path, text: str) -> Path:
+def as_file_name(text: str) -> str:
+    """This will return a name without what a path would obey; a hash keeps those apart that become alike."""
+    plain = re.sub(r"[^A-Za-z0-9_-]+", "-", text)[:40]
+    return text if plain == text else f"{plain.strip('-')}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+
+
+def write_file(path: Path, text: str | Iterable[str]) -> Path:
     """This will write a file whole, with its folder, and return its path.
+
+    Args:
+        path: of the file.
+        text: its content, or the content piece by piece.
 
     Raises:
         StoreError: it cannot be written.
@@ -41,7 +53,8 @@ def write_file(path: Path, text: str) -> Path:
     beside = path.with_name(f".{path.name}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        beside.write_text(text, encoding="utf-8", newline="")
+        with beside.open("w", encoding="utf-8", newline="") as file:
+            file.writelines((text,) if isinstance(text, str) else text)
         beside.replace(path)
     except OSError as error:
         raise StoreError(

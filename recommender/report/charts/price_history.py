@@ -33,11 +33,12 @@ def price_history(points: dy.DataFrame[PricePoint], *, unit: str) -> Chart | Non
     shown = ranked.head(MOST_REGIONS)["place"].to_list()
     name = unit if unit == "vCPU" else f"{unit} GPU"
     drawn = own.filter(pl.col("place").is_in(shown)).sort("place", "day")
+    is_history = bool(drawn.group_by("place").len()["len"].max() > 1)  # type: ignore[operator]
     return Chart(
         name=f"price-{unit.lower().replace(' ', '-')}",
         title=f"The cheapest {name}-hour, on demand",
         text=_text(ranked, own, name),
-        spec=lambda: _line(drawn, shown, name) if drawn["day"].n_unique() > 1 else _bars(drawn, shown, name),
+        spec=lambda: _line(drawn, shown, name) if is_history else _bars(drawn, shown, name),
         head=("region", f"£ per {name}-hour", "as of"),
         rows=tuple((one["place"], rate(one["gbp_per_hour"]), f"{one['day']:%-d %B %Y}") for one in ranked.to_dicts()),
     )
@@ -64,7 +65,7 @@ def _line(drawn: pl.DataFrame, shown: list[str], name: str) -> dict[str, Any]:
     dash = alt.StrokeDash("place:N", title=None, sort=shown, scale=alt.Scale(domain=shown, range=list(DASHES)))
     chart = (
         alt.Chart(drawn.select("day", "place", "gbp_per_hour"), width=WIDTH, height=HEIGHT)
-        .mark_line(interpolate="step-after", strokeWidth=2)
+        .mark_line(interpolate="step-after", strokeWidth=2, point={"size": 18})
         .encode(
             x=alt.X("day:T", title=None, axis=alt.Axis(format="%-d %b", labelOverlap=True)),
             y=alt.Y(
@@ -78,7 +79,7 @@ def _line(drawn: pl.DataFrame, shown: list[str], name: str) -> dict[str, Any]:
 
 
 def _bars(drawn: pl.DataFrame, shown: list[str], name: str) -> dict[str, Any]:
-    """One day: lengths from zero compare what lines cannot."""
+    """One price a region: lengths from zero compare what lines cannot."""
     import altair as alt  # noqa: PLC0415 - only who draws pays for it
 
     base = alt.Chart(drawn.select("place", "gbp_per_hour"), width=WIDTH, height=28 * len(shown)).encode(

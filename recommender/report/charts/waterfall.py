@@ -8,8 +8,11 @@ import dataframely as dy
 import polars as pl
 
 from exporters.core.money import pounds
-from recommender.report.charts.drawing import COLOURS, HEIGHT, INK, WIDTH, Chart
+from recommender.report.charts.drawing import COLOURS, INK, Chart
 from recommender.report.charts.frames import Change
+
+_WIDTH, _HEIGHT = 460, 150
+"""Smaller than the others: it stands on the first page."""
 
 
 def waterfall(changes: dy.DataFrame[Change], *, name: str, title: str) -> Chart | None:
@@ -71,8 +74,8 @@ def _spec(rows: pl.DataFrame) -> dict[str, Any]:
         label=pl.Series([_label(one) for one in rows.to_dicts()]),
     )
     order = drawn["reason"].to_list()
-    base = alt.Chart(drawn, width=WIDTH, height=HEIGHT).encode(
-        x=alt.X("reason:N", title=None, sort=order, axis=alt.Axis(labelAngle=0, labelLimit=120))
+    base = alt.Chart(drawn, width=_WIDTH, height=_HEIGHT).encode(
+        x=alt.X("reason:N", title=None, sort=order, axis=alt.Axis(labelAngle=0, labelLimit=100))
     )
     kinds = alt.Scale(domain=["total", "dearer", "cheaper"], range=[INK, COLOURS[1], COLOURS[2]])
     bars = base.mark_bar(size=48).encode(

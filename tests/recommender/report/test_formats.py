@@ -9,17 +9,21 @@ import re
 from html.parser import HTMLParser
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 from exporters.core.errors import SettingsError, StoreError
 from recommender.report.csv import BYTE_ORDER_MARK
+from recommender.report.document import schema
 from recommender.report.html import render as as_html
-from recommender.report.markdown import text
+from recommender.report.markdown_words import text
 from recommender.report.registry import FORMATS, Format
+from recommender.report.view_model import report_of
 from recommender.report.words import shown
 from recommender.report.write import write_report
-from tests.recommender.report.example import GOLDEN, HOSTILE, example, example_plan, rendered
+from tests.recommender.report.example import GOLDEN, HOSTILE, WEEK, example, example_plan, rendered
 
+DOCS = Path(__file__).parents[3] / "docs"
 BY_NAME = {form.name: form for form in FORMATS}
 
 
@@ -76,6 +80,7 @@ def test_html_needs_nothing_from_elsewhere() -> None:
     assert tags & {"script", "link", "img", "iframe", "object", "form", "base"} == set()
     assert not [value for _, attributes in page.tags for name, value in attributes.items() if name in {"src", "style"}]
     assert "url(" not in as_html(example())
+    assert "style=" not in as_html(example())
     assert "@import" not in as_html(example())
 
 
@@ -84,14 +89,35 @@ def test_every_column_head_has_a_scope_and_every_bar_a_text() -> None:
     assert [attributes for tag, attributes in page.tags if tag == "th" and "scope" not in attributes] == []
     bars = [attributes for tag, attributes in page.tags if tag == "svg"]
     assert bars
-    assert all(attributes["role"] == "img" and attributes["aria-label"] for attributes in bars)
+    assert all(attributes["role"] == "img" for attributes in bars)
+    ids = {attributes["id"] for _, attributes in page.tags if "id" in attributes}
+    assert all(one.get("aria-label") or one["aria-labelledby"] in ids for one in bars)
+
+
+def test_every_chart_has_its_text_and_its_figures_beside_it() -> None:
+    report, page = example(), as_html(example())
+    assert {one.name.split("-")[0] for one in report.charts} == {"spend", "savings", "demand", "price"}
+    for one in report.charts:
+        assert f'id="{one.name}-text"' in page
+        if one.name != "spend":
+            assert f'id="chart-{one.name}"' in page
+
+
+def test_without_what_draws_charts_text_and_figures_stand_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("recommender.report.html.can_draw", lambda: False)
+    page = as_html(example())
+    assert 'class="chart"' not in page
+    assert "<details open>" in page
+    for one in example().charts_of("price"):
+        assert one.rows[0][1] in page
 
 
 def test_every_link_leads_to_a_place_in_the_page() -> None:
     page = parsed()
     ids = {attributes["id"] for _, attributes in page.tags if "id" in attributes}
     links = {str(attributes["href"]) for tag, attributes in page.tags if tag == "a"}
-    assert links == {f"#{name}" for name in ids}
+    assert links <= {f"#{name}" for name in ids}
+    assert links
 
 
 def test_a_hostile_name_stays_in_its_cell_in_markdown() -> None:
@@ -127,9 +153,26 @@ def test_csv_keeps_negative_numbers_as_numbers() -> None:
 
 
 def test_json_is_the_plan_with_its_week() -> None:
-    document = json.loads(BY_NAME["json"].render(example()))
+    document = json.loads(BY_NAME["json"].render(report_of(example_plan(), WEEK)))
     assert document.pop("week") == "2026-W48"
     assert document == example_plan().document()
+
+
+def test_json_has_what_the_week_adds_as_numbers_and_keeps_its_published_schema() -> None:
+    text = BY_NAME["json"].render(example())
+    document = json.loads(text)
+    assert document == json.loads(json.dumps(example().document))
+    published = json.loads((DOCS / "reference" / "report.schema.json").read_text(encoding="utf-8"))
+    assert published == schema(), "write it anew: tuppence report --schema > docs/reference/report.schema.json"
+    jsonschema.Draft202012Validator(published).validate(document)
+    assert (document["spend"]["before_gbp"], document["spend"]["after_gbp"]) == (100.0, 110.0)
+    assert document["realised"]["realised_gbp"] == 72.0
+    assert sum(f'"{one.id}"' in line for line in text.splitlines() for one in example_plan().recommendations[:1]) >= 1
+
+
+@pytest.mark.parametrize("form", FORMATS, ids=lambda form: form.name)
+def test_piece_by_piece_a_format_is_the_same(form: Format) -> None:
+    assert "".join(form.pieces(example())) == form.render(example())
 
 
 def test_characters_that_are_not_seen_are_shown_by_their_code() -> None:

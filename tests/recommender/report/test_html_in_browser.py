@@ -8,8 +8,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from recommender.report.html import render
-from tests.recommender.report.example import example
+from recommender.report.html import render, style_hash
+from recommender.report.view_model import report_of
+from tests.recommender.report.a_week import facts
+from tests.recommender.report.example import WEEK, example
+from tests.recommender.world import plan, workload
 from tests.servers.chromium import complaints, overflow_px, running_chromium
 
 
@@ -51,8 +54,40 @@ def test_it_prints_on_a4(browser: Browser, address: str, tmp_path: Path) -> None
     page.goto(address)
     pdf = page.pdf(format="A4", print_background=True, path=str(tmp_path / "report.pdf"))
     assert pdf.startswith(b"%PDF-")
-    assert 1 <= pdf.count(b"/Type /Page\n") <= 8
+    assert 1 <= pdf.count(b"/Type /Page\n") <= 12
     # What is printed is no wider than the paper between its margins: 186 mm at 96 pixels an inch.
     page.set_viewport_size({"width": 703, "height": 1000})
     page.emulate_media(media="print")
     assert overflow_px(page) == 0
+
+
+def test_what_matters_fits_the_first_printed_page(browser: Browser, tmp_path: Path) -> None:
+    tame = plan(
+        *(workload(f"web-{number}", vcpu_request_mean=1.0, memory_gib_request_mean=4.0) for number in range(12))
+    )
+    path = tmp_path / "report.html"
+    path.write_text(render(report_of(tame, WEEK, facts(tame))), encoding="utf-8")
+    page = browser.new_page(viewport={"width": 703, "height": 1017})
+    page.goto(path.as_uri())
+    page.emulate_media(media="print")
+    # 269 mm between the margins of A4 at 96 pixels an inch
+    assert page.evaluate("document.querySelector('.page-one').getBoundingClientRect().bottom") <= 1017
+    assert page.locator(".page-one svg.chart").count() == 1
+    assert page.locator(".page-one tbody tr").count() >= 10
+
+
+def test_a_page_with_the_strict_policy_of_the_service_shows_its_charts(browser: Browser, address: str) -> None:
+    page = browser.new_page()
+    said = complaints(page)
+    policy = (
+        f"<head><meta http-equiv='Content-Security-Policy' content=\"default-src 'none'; style-src {style_hash()}\">"
+    )
+    page.route(
+        "**/*",
+        lambda route: route.fulfill(content_type="text/html", body=render(example()).replace("<head>", policy, 1)),
+    )
+    page.goto("http://report.invalid/")
+    assert said == []
+    bar = page.locator("#chart-savings svg.chart path[fill='#0072b2']").first
+    assert bar.is_visible()
+    assert page.evaluate("getComputedStyle(document.querySelector('#chart-savings svg text')).fontSize") != "15px"
