@@ -26,15 +26,18 @@ from recommender.report.view_model import report_of
 from recommender.report.week import Week
 from recommender.report.write import write_report
 from recommender.settings import RecommenderSettings
+from recommender.weekly import week_facts
 
 SOURCE = "onprem"
 """The one source that the demonstration asks; the others are packaged."""
+WEEKS = 2
+"""Of usage, so that the report can say why a week cost more than the one before."""
 
 
 def run_demo(folder: Path, *, seed: int, clock: Clock, say: Callable[[str], None], ledger: str | None = None) -> None:
     """This will run the demonstration and print what it finds.
 
-    The usage is of the last whole week, the prices are the exporter's at the time.
+    The usage is of the last whole week and the one before it, the prices are the exporter's at the time.
 
     Args:
         folder: where everything is written: the files of the company, metrics.txt, recommendations.json, and
@@ -57,10 +60,12 @@ def run_demo(folder: Path, *, seed: int, clock: Clock, say: Callable[[str], None
     settings = validate(read_document(path), RecommenderSettings, known=ALL_SECTIONS)
     at = clock.now()
     _show_prices(settings, at, say)
-    made = recorded(settings, at=at, now=at, window=week.window).evaluation
-    report = report_of(made.plan, week)
-    write_plan(report, ListFormat.TABLE)
-    _write(folder / "recommendations.json", as_json(report))
+    evaluated = recorded(settings, at=at, now=at, window=week.window)
+    made = evaluated.evaluation
+    plain = report_of(made.plan, week)
+    write_plan(plain, ListFormat.TABLE)
+    _write(folder / "recommendations.json", as_json(plain))
+    report = report_of(made.plan, week, week_facts(settings, week, at=at, ahead=evaluated.ahead))
     written = write_report(replace(report, assessment=STEM), folder, names=["html", "md"], stem="report")
     write_assessment(assessed(settings, at=at, made=made), folder, names=["html", "md"], report="report")
     index = emit_to(folder / "emit", handed(settings, made, at=at))
@@ -71,13 +76,13 @@ def run_demo(folder: Path, *, seed: int, clock: Clock, say: Callable[[str], None
 def write_company(
     folder: Path, *, seed: int, clock: Clock, say: Callable[[str], None], ledger: str | None = None
 ) -> Path:
-    """This will write the files of the made-up company, usage of the last whole week, and return its settings' path.
+    """This will write the files of the made-up company, usage of the last two weeks, and return its settings' path.
 
     Raises:
         StoreError: the folder cannot be written.
     """
-    path = write_demo(folder, until=Week.last_whole(clock.now()).window.end, seed=seed, ledger=ledger)
-    say(f"A made-up company: five clusters and a week of usage, in {folder}/.")
+    path = write_demo(folder, until=Week.last_whole(clock.now()).window.end, seed=seed, ledger=ledger, weeks=WEEKS)
+    say(f"A made-up company: five clusters and two weeks of usage, in {folder}/.")
     return path
 
 

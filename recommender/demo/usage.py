@@ -31,6 +31,8 @@ GPU_MODELS = {
 OUTAGE = ("gke-europe-west2", range(70, 84))
 """A cluster whose metrics are missing for fourteen hours: covered by 92 %, and no hour of it may count as idle."""
 MEMORY_BUSY = 0.65
+SMALLER_BEFORE = {"web": 0.85, "gpu-day": 0.75}
+"""By shape: what ran in the weeks before, as a share of what runs in the last one."""
 
 SCHEMA: dict[str, pl.DataType] = {
     "timestamp": pl.Datetime("us", "UTC"),
@@ -73,30 +75,41 @@ def demo_workloads() -> tuple[DemoWorkload, ...]:
     )
 
 
-def week_of_usage(clusters: Sequence[ClusterSettings], *, until: datetime, seed: int) -> pl.DataFrame:
+def week_of_usage(clusters: Sequence[ClusterSettings], *, until: datetime, seed: int, weeks: int = 1) -> pl.DataFrame:
     """This will return the 168 hourly rows a workload before a moment, in the columns of a usage file.
+
+    The last week is the same however many go before it; in those the shop and the training were smaller.
 
     Args:
         clusters: the fleet, which says how each pool is bought.
         until: the end, a full hour in UTC; the last row starts an hour before.
         seed: of the noise.
+        weeks: how many.
     """
     bought = {(cluster.name, pool.name): pool.capacity_type for cluster in clusters for pool in cluster.pools}
     start = until - timedelta(hours=HOURS)
-    hours = [Hour.of(number, start + timedelta(hours=number)) for number in range(HOURS)]
     rows = [
         {"timestamp": start + timedelta(hours=number), "capacity_type": bought.get((workload.cluster, workload.pool))}
         | row
+        for week in range(weeks)
         for workload in demo_workloads()
-        for number, row in _rows(workload, hours, seed)
+        for number, row in _rows(workload, _hours(start, week), f"{seed}/{week}" if week else str(seed), week)
     ]
     return pl.DataFrame(rows, schema=SCHEMA).sort("timestamp", "cluster", "namespace", "workload_kind", "workload")
 
 
-def _rows(workload: DemoWorkload, hours: Sequence[Hour], seed: int) -> Iterator[tuple[int, dict[str, object]]]:
+def _hours(start: datetime, week: int) -> list[Hour]:
+    """The hours of a week; those before the last one have numbers below zero."""
+    numbers = range(-HOURS * week, HOURS - HOURS * week)
+    return [Hour.of(number, start + timedelta(hours=number)) for number in numbers]
+
+
+def _rows(
+    workload: DemoWorkload, hours: Sequence[Hour], seed: str, week: int
+) -> Iterator[tuple[int, dict[str, object]]]:
     noise = random.Random(f"{seed}/{workload.cluster}/{workload.namespace}/{workload.workload}")
     for hour in hours:
-        share = SHAPES[workload.shape](hour)
+        share = SHAPES[workload.shape](hour) * (SMALLER_BEFORE.get(workload.shape, 1.0) if week else 1.0)
         busy = min(1.0, max(0.02, workload.busy * noise.gauss(1, 0.08)))
         memory_busy = min(1.0, max(0.1, MEMORY_BUSY * noise.gauss(1, 0.03)))
         if share > 0 and not _out(workload.cluster, hour.number):

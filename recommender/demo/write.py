@@ -22,7 +22,7 @@ POLICY_FILE = "policy.yaml"
 USAGE_FILE = "usage.parquet"
 
 
-def write_demo(folder: Path, *, until: datetime, seed: int, ledger: str | None = None) -> Path:
+def write_demo(folder: Path, *, until: datetime, seed: int, ledger: str | None = None, weeks: int = 1) -> Path:
     """This will write tuppence.yaml, policy.yaml and usage.parquet, and return the path of the settings.
 
     Args:
@@ -30,6 +30,7 @@ def write_demo(folder: Path, *, until: datetime, seed: int, ledger: str | None =
         until: the end of the week of usage, in UTC; cut down to the hour.
         seed: of the usage; the same seed and hour give the same files.
         ledger: the URL of the ledger in the settings; None: a file in the folder.
+        weeks: of usage.
 
     Raises:
         SettingsError: `until` has no offset.
@@ -44,7 +45,7 @@ def write_demo(folder: Path, *, until: datetime, seed: int, ledger: str | None =
     settings = _settings_text(folder=str(whole), ledger=ledger or str(whole / LEDGER_FILE))
     document = parse_document(settings, source=SETTINGS_FILE, environment=os.environ)
     clusters = validate(document, RecommenderSettings, known=ALL_SECTIONS).clusters
-    usage = week_of_usage(clusters, until=hour.astimezone(UTC), seed=seed)
+    usage = week_of_usage(clusters, until=hour.astimezone(UTC), seed=seed, weeks=weeks)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / SETTINGS_FILE).write_text(settings, encoding="utf-8")
