@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 import exporters.cli
+import exporters.cost_commands
 import recommender.assess_commands
 import recommender.cli
 import recommender.deliver_commands
@@ -65,6 +66,7 @@ for commands in (
 ):
     app.registered_commands.extend(commands.registered_commands)
 app.add_typer(recommender.publish_commands.mode_app, name="mode")
+app.add_typer(exporters.cost_commands.costs_app, name="costs")
 app.add_typer(config_app([ExporterSettings, RecommenderSettings]), name="config")
 
 

@@ -1,6 +1,6 @@
 """Settings of the exporter: which sources, what to let through, where snapshots lie, how to serve.
 
-The sections `sources`, `filters`, `packaged`, `store` and `exporter_web` of the settings file.
+The sections `sources`, `filters`, `packaged`, `store`, `costs` and `exporter_web` of the settings file.
 """
 
 from __future__ import annotations
@@ -83,6 +83,30 @@ class StoreSettings(Section):
     retention_days: int = Field(default=400, ge=1, description="Days of history to keep, one snapshot a day.")
 
 
+class CostSettings(Section):
+    """What was really paid: billing exports (FOCUS or AWS CUR) that are read into daily costs in pounds."""
+
+    paths: tuple[str, ...] = Field(
+        default=(), description="Files, folders, globs, or s3://, gs://, az:// URLs of exports; empty: none are read."
+    )
+    owner_tags: tuple[str, ...] = Field(
+        default=("owner", "team", "cost-center", "cost_center", "costcenter"),
+        description="Tags that say who bears a cost, in any case.",
+    )
+    settle_hours: float = Field(
+        default=24, ge=0, description="Hours after its end for which a day may still grow, and is not shown as whole."
+    )
+    refresh_minutes: int = Field(default=360, ge=5, description="Minutes between imports of the exporter.")
+    max_rejected_ratio: float = Field(
+        default=0.01, ge=0, le=1, description="Share of charges left out past which an export is refused."
+    )
+    retention_months: int = Field(default=37, ge=1, description="Months of charges to keep, this one among them.")
+    top_services: int = Field(default=20, ge=1, description="Services with series of their own, of each provider.")
+    max_groups: int = Field(
+        default=1_000, ge=1, description="Groups of account, service and region with series of their own."
+    )
+
+
 class ExporterWebSettings(Section):
     """Where the exporter serves."""
 
@@ -101,4 +125,5 @@ class ExporterSettings(Section):
     filters: FilterSettings = FilterSettings()
     packaged: PackagedSettings = PackagedSettings()
     store: StoreSettings = StoreSettings()
+    costs: CostSettings = CostSettings()
     exporter_web: ExporterWebSettings = ExporterWebSettings()

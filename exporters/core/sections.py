@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-EXPORTER_SECTIONS: Final = frozenset({"sources", "filters", "packaged", "store", "exporter_web"})
+EXPORTER_SECTIONS: Final = frozenset({"sources", "filters", "packaged", "store", "costs", "exporter_web"})
 RECOMMENDER_SECTIONS: Final = frozenset(
     {
         "prices",

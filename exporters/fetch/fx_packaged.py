@@ -39,6 +39,21 @@ def packaged_quotes(currencies: tuple[str, ...], now: datetime) -> tuple[Quote, 
     return tuple(_newest(currency, now.date()) for currency in currencies)
 
 
+def packaged_history(currencies: Iterable[str], first: date, last: date) -> tuple[Quote, ...]:
+    """This will return the rate of every day that has one, from ten days before the first to the last day.
+
+    Days are cut off where the package ends; then its newest rates alone come back. A currency that the package does
+    not know is left out.
+    """
+    history = _history()
+    known = [currency for currency in wanted(currencies) if currency in history.currencies]
+    end = min(last, history.bounds[GBP].last_date)
+    start = min(first, end) - LONGEST_GAP
+    days = [start + timedelta(days=count) for count in range((end - start).days + 1)]
+    rated = ((currency, day, _rate_of_day(currency, day)) for currency in known for day in days)
+    return tuple(Quote(currency, rate, day, "packaged") for currency, day, rate in rated if rate is not None)
+
+
 def _newest(currency: str, today: date) -> Quote:
     history = _history()
     if currency not in history.currencies:

@@ -1,0 +1,229 @@
+"""From charges to days: an export's rows reduced, in one streaming pass, to what each account paid by day.
+
+Pure. Promises that parts add up (every charge is in exactly one row, or counted as a reject with its reason), that the
+order of rows and files does not matter, and that a day that may still grow is never marked whole.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+import dataframely as dy
+import polars as pl
+
+from exporters.core.cost_frames import (
+    COST,
+    COST_KEY,
+    DAY_KEY,
+    MEASURES,
+    NATIVE_SUMS,
+    CostReject,
+    CostRejects,
+    DailyCost,
+    PoundCost,
+    RestatedDay,
+)
+
+PROVIDERS: Final = {
+    "amazon web services": "aws",
+    "amazon": "aws",
+    "aws": "aws",
+    "microsoft": "azure",
+    "microsoft azure": "azure",
+    "azure": "azure",
+    "google": "gcp",
+    "google cloud": "gcp",
+    "google cloud platform": "gcp",
+    "gcp": "gcp",
+}
+"""ProviderName as clouds write it, by the words that prices have; another's name stands in lower case."""
+
+PRICING_CATEGORIES: Final = {"On-Demand": "Standard", "Commitment-Based": "Committed"}
+"""Words of FOCUS 1.0-preview that 1.0 renamed."""
+
+_TEXTS: Final = (
+    "provider",
+    "billing_account",
+    "sub_account",
+    "service",
+    "region",
+    "charge_category",
+    "pricing_category",
+    "commitment_discount_id",
+    "commitment_status",
+    "currency",
+)
+_NULL_WORDS: Final = ("null", "\\n")
+_REJECT: Final = "reject"
+
+
+@dataclass(frozen=True, slots=True)
+class Reduced:
+    """What the charges of one file came to.
+
+    Args:
+        days: one row a kind of charge and day.
+        rejects: charges left out, by reason.
+        rows: charges read, left out or not.
+    """
+
+    days: dy.DataFrame[DailyCost]
+    rejects: dy.DataFrame[CostRejects]
+    rows: int
+
+
+def reduce_charges(charges: pl.LazyFrame, *, file: str) -> Reduced:
+    """This will read charges (rows of Charge) once, in streaming, and add them up by day.
+
+    Args:
+        charges: not yet read.
+        file: their file, for the count of rejects.
+    """
+    keys = {
+        **{name: pl.col(name) for name in _TEXTS},
+        "billing_period": pl.col("billing_period"),
+        "charge_day": pl.col("charge_start").dt.date(),
+        "has_owner": pl.col("has_owner"),
+        "has_vcpu_hours": pl.col("vcpu_hours").is_not_null(),
+        _REJECT: pl.col(_REJECT),
+    }
+    grouped = (
+        charges.group_by([key.alias(name) for name, key in keys.items()])
+        .agg(
+            *(pl.col(name).sum() for name in NATIVE_SUMS),
+            pl.col("vcpu_hours").sum(),
+            pl.len().cast(pl.UInt32).alias("rows"),
+            pl.col("list_cost").is_null().sum().cast(pl.UInt32).alias("rows_without_list_cost"),
+        )
+        .collect(engine="streaming")
+    )
+    named = _in_our_words(grouped)
+    good = named.filter(pl.col(_REJECT).is_null())
+    return Reduced(
+        days=DailyCost.validate(_added_up(good), cast=True),
+        rejects=_counted(named.filter(pl.col(_REJECT).is_not_null()), charges, file=file),
+        rows=int(grouped["rows"].sum()),
+    )
+
+
+def add_days(*frames: dy.DataFrame[DailyCost]) -> dy.DataFrame[DailyCost]:
+    """This will add up the days of several files of one export."""
+    return DailyCost.validate(_added_up(pl.concat([DailyCost.create_empty(), *frames])), cast=True)
+
+
+def mark_whole(days: pl.DataFrame, *, made_at: datetime, settle_hours: float) -> pl.DataFrame:
+    """This will add is_whole: the day had ended and settled when the export was made, and was not its last.
+
+    The last day of an export may still grow, until the bill's period is over: providers add to a day for a day or two.
+
+    Args:
+        days: rows of DailyCost of one export.
+        made_at: when it was written.
+        settle_hours: how long after its end a day may still grow.
+    """
+    settled = made_at - timedelta(hours=settle_hours)
+    end = (pl.col("charge_day").cast(pl.Datetime("us", "UTC"))).dt.offset_by("1d")
+    bill_end = pl.col("billing_period").cast(pl.Datetime("us", "UTC")).dt.offset_by("1mo")
+    last = pl.col("charge_day").max().over("provider", "billing_account")
+    cut = pl.lit(settled).cast(pl.Datetime("us", "UTC"))
+    return days.with_columns(is_whole=(end <= cut) & ((pl.col("charge_day") < last) | (bill_end <= cut)))
+
+
+def replace_days(
+    before: dy.DataFrame[PoundCost], new: dy.DataFrame[PoundCost], *, whole_span: bool
+) -> dy.DataFrame[PoundCost]:
+    """This will put the days of an export in the place of those that are kept.
+
+    Args:
+        before: the days that are kept.
+        new: the days of the export.
+        whole_span: whether the export holds everything between the first and last day of each of its bills, so that
+            a day that it no longer has is gone; else only the days that it has are replaced.
+    """
+    if whole_span:
+        bill = ["provider", "billing_account", "billing_period"]
+        span = new.group_by(bill).agg(first=pl.col("charge_day").min(), last=pl.col("charge_day").max())
+        within = pl.col("charge_day").is_between(pl.col("first"), pl.col("last")).fill_null(value=False)
+        kept = before.join(span, on=bill, how="left").filter(~within).select(before.columns)
+    else:
+        kept = before.join(new.select(DAY_KEY).unique(), on=list(DAY_KEY), how="anti")
+    return PoundCost.validate(pl.concat([kept, new]).sort(COST_KEY), cast=True)
+
+
+def restated(before: dy.DataFrame[PoundCost], after: dy.DataFrame[PoundCost]) -> dy.DataFrame[RestatedDay]:
+    """This will return the days that were known and now come to something else."""
+    key = [*DAY_KEY, "currency"]
+    old = before.group_by(key).agg(billed_before=pl.col("billed_cost").sum(), effective_before=_SUM_EFFECTIVE)
+    new = after.group_by(key).agg(billed_now=pl.col("billed_cost").sum(), effective_now=_SUM_EFFECTIVE)
+    both = old.join(new, on=key, how="left").with_columns(
+        pl.col("billed_now", "effective_now").fill_null(pl.lit(0).cast(COST))
+    )
+    changed = (pl.col("billed_before") != pl.col("billed_now")) | (
+        pl.col("effective_before") != pl.col("effective_now")
+    )
+    return RestatedDay.validate(both.filter(changed).select(RestatedDay.column_names()).sort(key), cast=True)
+
+
+_SUM_EFFECTIVE: Final = pl.col("effective_cost").sum()
+
+
+def _in_our_words(grouped: pl.DataFrame) -> pl.DataFrame:
+    """Texts without nulls in our words; what the key itself lacks or has wrong becomes the reason of a reject."""
+    plain = grouped.with_columns(_plain(name) for name in _TEXTS)
+    provider = pl.col("provider").str.to_lowercase().str.replace(r"[,.]? inc\.?$", "")
+    currency_fits = pl.col("currency").str.contains(r"^[A-Z]{3}$")
+    return plain.with_columns(
+        provider=provider.replace(PROVIDERS),
+        region=pl.col("region").str.to_lowercase(),
+        pricing_category=pl.col("pricing_category").replace(PRICING_CATEGORIES),
+        reject=pl.when(pl.col(_REJECT).is_not_null())
+        .then(pl.col(_REJECT))
+        .when(pl.any_horizontal(pl.col(name) == "" for name in ("provider", "billing_account", "currency")))
+        .then(pl.lit(CostReject.ABSENT.value))
+        .when(~currency_fits)
+        .then(pl.lit(CostReject.CURRENCY.value)),
+    )
+
+
+def _plain(name: str) -> pl.Expr:
+    words = pl.col(name).fill_null("").str.strip_chars()
+    return pl.when(words.str.to_lowercase().is_in(_NULL_WORDS)).then(pl.lit("")).otherwise(words).alias(name)
+
+
+def _added_up(rows: pl.DataFrame) -> pl.DataFrame:
+    return (
+        rows.group_by(COST_KEY)
+        .agg(pl.col(name).sum() for name in MEASURES)
+        .select(DailyCost.column_names())
+        .sort(COST_KEY)
+    )
+
+
+def _counted(rejected: pl.DataFrame, charges: pl.LazyFrame, *, file: str) -> dy.DataFrame[CostRejects]:
+    """Only when there are rejects are they looked up for an example: the smallest, so that order does not matter."""
+    if rejected.is_empty():
+        return CostRejects.create_empty()
+    of_keys = rejected.select(
+        _REJECT,
+        example=pl.format("{} {} {} ({})", "provider", "billing_account", "service", "currency"),
+    )
+    described = pl.format(
+        "{} {} {} {}",
+        pl.col("provider").fill_null("-"),
+        pl.col("service").fill_null("-"),
+        pl.coalesce("resource_id", "sku_id", pl.lit("-")),
+        pl.col("charge_start").cast(pl.String).fill_null("-"),
+    )
+    of_rows = (
+        charges.filter(pl.col(_REJECT).is_not_null())
+        .group_by(_REJECT)
+        .agg(example=described.min())
+        .collect(engine="streaming")
+    )
+    counts = rejected.group_by(_REJECT).agg(pl.col("rows").sum())
+    smallest = of_keys.group_by(_REJECT).agg(pl.col("example").min())
+    examples = pl.concat([of_rows, smallest.join(of_rows, on=_REJECT, how="anti")])
+    table = counts.join(examples, on=_REJECT, how="left").rename({_REJECT: "reason"}).with_columns(file=pl.lit(file))
+    return CostRejects.validate(table.select(CostRejects.column_names()).sort("reason"), cast=True)
