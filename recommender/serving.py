@@ -23,7 +23,7 @@ from recommender.ledger.deliveries import Outcomes, failing, outcomes_of
 from recommender.ledger.store import Ledger
 from recommender.observe.fleet import pools
 from recommender.observe.pending_scheduler import PendingOnOtherScheduler
-from recommender.parcels import parcels_of
+from recommender.parcels import parcels_of, report_of_week
 from recommender.publishing import Publishing, running_in
 from recommender.recorded import Recorded, recorded
 from recommender.report.view import Report
@@ -239,7 +239,7 @@ class RecommenderService:
             TuppenceError: an input or the ledger failed, or there is no usage of that week.
         """
         with self._evaluating:
-            return parcels_of(self._settings, week, self._clock.now())[""].report
+            return report_of_week(self._settings, week, self._clock.now())
 
     def reload(self) -> None:
         """This will read the settings again and evaluate by them; wrong ones change nothing.

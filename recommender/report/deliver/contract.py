@@ -6,13 +6,12 @@ and when it is tried again is not its affair.
 
 from __future__ import annotations
 
-import hashlib
-import re
 from dataclasses import dataclass, field
 
 from exporters.core.errors import TuppenceError
 from recommender.report.charts.drawing import Chart
 from recommender.report.view import Report
+from recommender.report.write import as_file_name
 
 
 class DeliveryError(TuppenceError):
@@ -42,7 +41,7 @@ class Parcel:
     @property
     def key(self) -> str:
         """Week and scope: the same report has the same key, however often it is sent; good as a file's name."""
-        return f"tuppence-{self.report.week or 'now'}-{_as_file_name(self.scope) or 'all'}"
+        return f"tuppence-{self.report.week or 'now'}-{as_file_name(self.scope) or 'all'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +55,3 @@ class Outline:
 
     to: str
     size_bytes: int
-
-
-def _as_file_name(scope: str) -> str:
-    """An owner's name without what a path or a header would obey; a hash keeps those apart that become alike."""
-    plain = re.sub(r"[^A-Za-z0-9_-]+", "-", scope)[:40]
-    return scope if plain == scope else f"{plain.strip('-')}-{hashlib.sha256(scope.encode()).hexdigest()[:8]}"
