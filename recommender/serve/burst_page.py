@@ -257,7 +257,8 @@ def _number(value: object) -> float:
 def _amount(value: object, resource: str) -> str:
     if not isinstance(value, float):
         return "not known"
-    return f"{words.number_text(round(value, 1))} {_UNITS.get(resource, resource)}"
+    unit = "GPU" if resource == "gpu" and value == 1 else _UNITS.get(resource, resource)
+    return f"{words.number_text(round(value, 1))} {unit}"
 
 
 def _points(values: Sequence[float], steps: int, top: float) -> str:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Header, Request
+from fastapi import APIRouter, Body, Header, Request, Security
+from fastapi.security import HTTPBasic, HTTPBearer
 
 from exporters.core.errors import SettingsError, StoreError
 from recommender.ledger.decide import Decision
@@ -27,13 +28,15 @@ Decided = Callable[[str, Decision, int], Standing]
 
 def decisions_api(last: LastPlan, desk: Desk, access: Access) -> APIRouter:
     """This will return the route that decides."""
-    router = APIRouter(prefix="/api/v1", tags=["decisions"])
+    # Checked by the guard around the application and by Access; here they are declared for the OpenAPI document.
+    schemes = [Security(HTTPBearer(auto_error=False)), Security(HTTPBasic(auto_error=False))]
+    router = APIRouter(prefix="/api/v1", tags=["decisions"], dependencies=schemes)
 
     @router.post(
         "/recommendations/{advice_id}/decisions",
         response_model=StandingNow,
         status_code=201,
-        responses=problems(401, 403, 404, 409, 412, 422, 428, 503),
+        responses=problems(400, 401, 403, 404, 409, 412, 422, 428, 503),
         operation_id="decide",
     )
     def _decide(

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from exporters.core.clock import Clock
-from exporters.core.money import rate
+from exporters.core.money import GBP, rate
 from recommender.report import words
 from recommender.serve.access import Access
 from recommender.serve.layout import html
@@ -48,7 +48,7 @@ def price_pages(shelf: PriceShelf, access: Access, clock: Clock) -> APIRouter:
         rates = [
             f"1 {one['currency']} = {rate(one['gbp_per_unit'])} ({one['fx_source']}, {one['rate_date']:%-d %B %Y})"
             for one in prices.fx.sort("currency").iter_rows(named=True)
-            if one["currency"] in set(prices.offers["currency"])
+            if one["currency"] != GBP and one["currency"] in set(prices.offers["currency"])
         ]
         offered = choices(prices, query.unit)
         return html(
