@@ -1,7 +1,7 @@
 # make demo    install, then the main job on packaged prices and a generated week of usage; results in demo-output/
 # make test    install, then every test but the slow ones
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev system demo test test-slow lint format bench serve docs lock clean
+.PHONY: help install install-dev system demo test test-slow lint format bench serve docs reference lock clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -61,6 +61,15 @@ serve: install
 bench: install-dev
 	PYTHONPATH=. $(BIN)/python bench/exposition.py
 	PYTHONPATH=. $(BIN)/python bench/aws_bulk.py
+
+# The pages of docs/ that are made from the code.
+reference: install-dev
+	$(BIN)/python -m exporters.publish.reference > docs/reference/metrics.md
+	$(BIN)/python -m recommender.serve.reference > docs/reference/recommender-metrics.md
+	$(BIN)/python -m exporters.permissions_reference > docs/how-to/permissions.md
+	$(BIN)/python -m tools.settings_reference > docs/reference/settings.md
+	$(BIN)/python -m tools.commands_reference > docs/reference/commands.md
+	$(BIN)/python -m tools.constraints_reference > docs/reference/constraints.md
 
 lock:
 	$(BIN)/python -m pip install --quiet uv
