@@ -74,7 +74,7 @@ def measured(workloads: int, pools: int) -> dict[str, float]:
         *(f"quota_{one}" for one in ("vcpus", "gpus", "nodes")),
     )
     wide = ("region_vcpus", "region_gpus", "namespace_vcpus", "namespace_memory_gib", "namespace_gpus")
-    pairs = shortlist(wanted, fleet, price, and_columns=("gbp_per_hour", *ROOM, *free, *wide))
+    pairs = shortlist(wanted, fleet, price, and_columns=("gbp_per_hour", *ROOM, *free, *wide)).pairs
     listed = time.perf_counter()
     legal = pairs.filter(~pl.col("refused")).join(sure.select("w", now="gbp_per_hour"), on="w")
     gains = legal.select(

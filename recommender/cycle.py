@@ -49,7 +49,7 @@ from recommender.place.located import locate, observed_clusters
 from recommender.place.overhead import node_room, with_per_node
 from recommender.place.rule import judge
 from recommender.place.shared_quotas import free_in_shared
-from recommender.place.shortlist import shortlist
+from recommender.place.shortlist import named_places, shortlist
 from recommender.place.unguarded import unguarded
 from recommender.settings import Policy
 
@@ -160,8 +160,10 @@ def evaluate(
     limits = _limits(quotas, region_quotas, namespace_quotas)
     history = Move.create_empty() if moves is None else moves
     here = _here(question, workloads, flows, pools)
-    pairs = _judged(here, question, limits, history, Hold.create_empty() if holds is None else holds)
+    pairs, nearest = _judged(here, question, limits, history, Hold.create_empty() if holds is None else holds)
     plan = assemble(question, _decision(here, pairs, question, limits, history))
+    if nearest is not None:
+        pairs = named_places(nearest, here.fleet)
     return Evaluation(plan=plan, costs=by_cluster(here.workloads, pairs), workloads=workloads, flows=flows)
 
 
@@ -246,8 +248,11 @@ def _judged(
     limits: _Limits,
     moves: dy.DataFrame[Move],
     holds: dy.DataFrame[Hold],
-) -> pl.DataFrame:
-    """Every workload that can be advised beside every place: cost, refusals by constraints, refusals by guards."""
+) -> tuple[pl.DataFrame, pl.DataFrame | None]:
+    """Every workload that can be advised beside every place: cost, refusals by constraints, refusals by guards.
+
+    Where that is of few places, also what comes nearest in each cluster; see place.shortlist.
+    """
     sure = here.workloads.filter(pl.col("reason").is_null() & ~pl.col("is_system"))
     now = sure.select(
         "w",
@@ -260,14 +265,16 @@ def _judged(
     bare = sure.select(_workload_columns(sure))
     price = _pricing(here, question, limits, bare)
     few, places_there = bare.drop(_OF_CHOSEN["w"]), here.fleet.drop(_OF_CHOSEN["p"])
+    nearest: pl.DataFrame | None = None
     if bare.height * here.fleet.height <= _MOST_PAIRS:
         pairs = candidates(few, places_there)
     else:
         listed = shortlist(bare, here.fleet, price, crowded=limits.clusters_limited(here.fleet))
-        pairs = some_candidates(few, places_there, listed)
+        pairs = some_candidates(few, places_there, listed.pairs)
+        nearest = listed.nearest
     limited = price(pairs).join(now, on="w", how="left", maintain_order="left")
     legal = judge(with_history(with_saving(limited), moves, at=question.at), CONSTRAINTS, into="refused")
-    return _guarded(with_decisions(legal, holds), question)
+    return _guarded(with_decisions(legal, holds), question), nearest
 
 
 def _pricing(

@@ -41,19 +41,32 @@ def judge(pairs: pl.DataFrame, rules: Sequence[Rule], *, into: str) -> pl.DataFr
         rules: the rules, most telling first.
         into: the name of the new column, a list of text; empty where nothing refuses.
     """
-    # A number for the set of rules, and its names from a short table: millions of rows refuse in few different ways.
-    code = pl.sum_horizontal(
-        pl.lit(0, pl.UInt32),
-        *(pl.when(rule.refuses).then(2**bit).otherwise(0).cast(pl.UInt32) for bit, rule in enumerate(rules)),
+    return named(pairs.with_columns(__code=refusal_code(rules)), rules, code="__code", into=into)
+
+
+def refusal_code(rules: Sequence[Rule]) -> pl.Expr:
+    """This will number the set of rules that refuse a row, one bit a rule in their order: 0 where nothing refuses."""
+    bits = (pl.when(rule.refuses).then(2**bit).otherwise(0).cast(pl.UInt32) for bit, rule in enumerate(rules))
+    return pl.sum_horizontal(pl.lit(0, pl.UInt32), *bits).cast(pl.UInt32)
+
+
+def named(coded: pl.DataFrame, rules: Sequence[Rule], *, code: str, into: str) -> pl.DataFrame:
+    """This will put the ids of the rules in the place of their code; see refusal_code.
+
+    The names come from a short table: millions of rows refuse in few different ways.
+
+    Args:
+        coded: rows with the code.
+        rules: the rules that it is of.
+        code: the column with it, which goes.
+        into: the name of the new column.
+    """
+    codes = coded[code].unique().to_list()
+    names = pl.DataFrame(
+        {code: codes, into: [[rule.id for bit, rule in enumerate(rules) if one >> bit & 1] for one in codes]},
+        schema={code: pl.UInt32, into: pl.List(pl.String)},
     )
-    coded = pairs.with_columns(__code=code.cast(pl.UInt32))
-    codes = coded["__code"].unique().to_list()
-    named = pl.DataFrame(
-        {"__code": codes, into: [[rule.id for bit, rule in enumerate(rules) if one >> bit & 1] for one in codes]},
-        schema={"__code": pl.UInt32, into: pl.List(pl.String)},
-    )
-    fresh = coded.drop(into, strict=False)
-    return fresh.join(named, on="__code", how="left", maintain_order="left").drop("__code")
+    return coded.drop(into, strict=False).join(names, on=code, how="left", maintain_order="left").drop(code)
 
 
 def refused_by_any(rules: Sequence[Rule]) -> pl.Expr:
