@@ -21,6 +21,7 @@ Scheduler = BackgroundScheduler
 JITTER_RATIO = 0.1
 EXPIRY_SECONDS = 60
 LOOK_SECONDS = 300
+COSTS = "costs"
 HOUSEKEEPING = frozenset({"expire", "look"})
 """Jobs that refresh no source."""
 
@@ -32,6 +33,7 @@ def scheduler_for(
     expire: Callable[[datetime], bool],
     look: Callable[[], None],
     fetch: bool = True,
+    import_costs: Callable[[], None] | None = None,
 ) -> BackgroundScheduler:
     """This will return a scheduler, not yet started, that keeps every enabled source and the rates fresh.
 
@@ -41,11 +43,12 @@ def scheduler_for(
         expire: called every minute with the time, so that stale series stop without a refresh.
         look: called every five minutes, to take up what other processes wrote to the store.
         fetch: False: nothing is refreshed; what the store holds still grows old, and is still looked at.
+        import_costs: reads the billing exports; None: the settings name none.
     """
     sources = refresher.enabled() if fetch else ()
     scheduler = BackgroundScheduler(
         timezone=UTC,
-        executors={"default": ThreadPoolExecutor(len(sources) + 1 + len(HOUSEKEEPING))},
+        executors={"default": ThreadPoolExecutor(len(sources) + 2 + len(HOUSEKEEPING))},
         job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": 3600},
     )
     now = refresher.clock.now()
@@ -56,6 +59,8 @@ def scheduler_for(
     for source in sources:
         minutes = refresher.settings.sources.of(source.name).refresh_minutes
         _every(scheduler, source.name, minutes, partial(_source_job, refresher, source, publish), first=now)
+    if fetch and import_costs is not None:
+        _every(scheduler, COSTS, refresher.settings.costs.refresh_minutes, import_costs, first=now)
     scheduler.add_job(
         lambda: expire(refresher.clock.now()), IntervalTrigger(seconds=EXPIRY_SECONDS, timezone=UTC), id="expire"
     )

@@ -19,6 +19,7 @@ from exporters.core.geography import regions
 from exporters.core.output import stderr
 from exporters.core.scratch import scratch_folder
 from exporters.core.web.serving import Address, serve
+from exporters.cost_serving import CostService
 from exporters.fetch.onprem import site_regions
 from exporters.jobs import Scheduler, next_runs, scheduler_for
 from exporters.publish.health import Health
@@ -65,6 +66,7 @@ class ExporterService:
             max_series=settings.exporter_web.max_series,
             regions=pl.concat([regions(), site_regions(settings.sources.onprem)], how="diagonal"),
         )
+        self._costs = CostService(self._shelf, self._published, clock=self._clock, scratch=scratch)
         self._reloading = threading.Lock()
         self._publishing = threading.Lock()
         self._seen: frozenset[str] = frozenset()
@@ -79,6 +81,7 @@ class ExporterService:
         """
         self._seed(self._settings)
         self._publish()
+        self._costs.publish(self._settings)
         self._health.reload_succeeded()
         self._schedule()
 
@@ -149,14 +152,20 @@ class ExporterService:
         """Take up what another process wrote, such as `tuppence fetch`."""
         if newest_ids(self._shelf) != self._seen:
             self._publish()
+        self._costs.look(self._settings)
+
+    def _expire(self, now: datetime) -> bool:
+        self._costs.turn_the_day(self._settings, now)
+        return self._published.expire(now)
 
     def _schedule(self) -> None:
         self._scheduler = scheduler_for(
             self._refresher(self._settings),
             publish=self._publish,
-            expire=self._published.expire,
+            expire=self._expire,
             look=self._look_at_store,
             fetch=self._fetch,
+            import_costs=self._costs.job(self._settings),
         )
         self._scheduler.start()
 

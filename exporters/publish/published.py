@@ -79,6 +79,7 @@ class PublishedPrices:
         self._regions = regions
         self._writing = threading.Lock()
         self._current: Publication | None = None
+        self._costs: tuple[Series, ...] = ()
 
     @property
     def current(self) -> Publication | None:
@@ -96,7 +97,7 @@ class PublishedPrices:
         """
         with self._writing:
             series = select_series(prices, regions=self._regions)
-            if _count(series) <= self._max_series:
+            if _count((*series, *self._costs)) <= self._max_series:
                 self._serve(prices, series, newer_wait=False)
                 return True
             error = _too_many(prices, series, limit=self._max_series, setting=self._setting)
@@ -105,6 +106,23 @@ class PublishedPrices:
             _log.error("newer_prices_wait", what=error.what, setting=error.where, next_step=error.next_step)
             self._take(replace(self._current, newer_wait=True))
             return False
+
+    def publish_costs(self, costs: Sequence[Series]) -> bool:
+        """This will serve the series of what was paid from now on, beside the prices.
+
+        Returns:
+            False where they do not fit under the limit and those before stay.
+        """
+        with self._writing:
+            current = self._current
+            prices = () if current is None else select_series(current.prices, regions=self._regions)
+            if _count((*prices, *costs)) > self._max_series:
+                _log.error("costs_wait", series=_count(costs), limit=self._max_series, setting=self._setting)
+                return False
+            self._costs = tuple(costs)
+            if current is not None:
+                self._serve(current.prices, prices, newer_wait=current.newer_wait)
+            return True
 
     def expire(self, now: datetime) -> bool:
         """This will stop the series of snapshots that have grown too old; to be called every minute.
@@ -121,7 +139,7 @@ class PublishedPrices:
 
     def _serve(self, prices: Prices, series: Sequence[Series], *, newer_wait: bool) -> None:
         started = time.perf_counter()
-        bodies = render(series)
+        bodies = render((*series, *self._costs))
         self._take(
             Publication(
                 bodies=bodies,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 
 from exporters.core.metrics import markdown_table
-from exporters.publish.catalogue import HEALTH, PRICES
+from exporters.publish.catalogue import COSTS, HEALTH, PRICES
 
 _OPENING = """# Metrics of the exporter
 
@@ -28,7 +28,13 @@ prometheus-client.
 def page() -> str:
     """This will return the page in Markdown."""
     return "\n".join(
-        [_OPENING, *markdown_table("Prices", PRICES), *markdown_table("Health of the exporter", HEALTH), _CLOSING]
+        [
+            _OPENING,
+            *markdown_table("Prices", PRICES),
+            *markdown_table("What was really paid", COSTS),
+            *markdown_table("Health of the exporter", HEALTH),
+            _CLOSING,
+        ]
     )
 
 

@@ -30,7 +30,7 @@ def test_a_name_ends_in_its_unit_or_in_the_suffix_of_its_type(metric: Metric) ->
 
 @every_metric
 def test_a_currency_in_a_name_stands_before_what_it_is_paid_for(metric: Metric) -> None:
-    assert "gbp" not in metric.name or re.search(r"_gbp_per_[a-z_]+$", metric.name)
+    assert "gbp" not in metric.name or re.search(r"_gbp(_per_[a-z_]+)?$", metric.name)
     assert metric.name.count("_per_") <= 1
 
 
