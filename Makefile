@@ -62,7 +62,11 @@ bench: install-dev
 	PYTHONPATH=. $(BIN)/python bench/exposition.py
 	PYTHONPATH=. $(BIN)/python bench/aws_bulk.py
 
-# The pages of docs/ that are made from the code.
+# make docs    the documentation as a site in site/
+docs: install-dev
+	$(BIN)/mkdocs build --quiet --strict
+
+# make reference    the pages of docs/ that are made from the code
 reference: install-dev
 	$(BIN)/python -m exporters.publish.reference > docs/reference/metrics.md
 	$(BIN)/python -m recommender.serve.reference > docs/reference/recommender-metrics.md

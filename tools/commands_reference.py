@@ -30,7 +30,7 @@ def page() -> str:
         parts += [
             f"## `tuppence {' '.join(words)}`",
             "",
-            command.help,
+            command.help or "",
             "",
             *_usage(words, command),
             *_options(command),
