@@ -38,7 +38,7 @@ from recommender.place.shortlist import shortlist
 
 GAP_TARGET = 0.01
 SECONDS_TARGET = 20.0
-GIB_TARGET = 2.0
+GIB_TARGET = 2e9 / 2**30
 ROOM = ("vcpu_request_peak", "memory_gib_request_peak", "gpu_request_peak", "nodes_needed", "namespace", "to_cluster",
         "to_pool", "to_provider", "to_region", "needs_quota_vcpus", "needs_quota_gpus")  # fmt: skip
 
