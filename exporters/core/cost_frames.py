@@ -123,6 +123,7 @@ class PoundCost(DailyCost):
     billed_gbp = dy.Decimal(38, 18)
     effective_gbp = dy.Decimal(38, 18)
     list_gbp = dy.Decimal(38, 18)
+    reached = dy.Date(description="the last day of this bill that the export states whole, whether or not it cost")
     is_whole = dy.Bool(description="whether the day had ended and settled when the export was made")
 
 

@@ -114,9 +114,10 @@ def add_days(*frames: dy.DataFrame[DailyCost]) -> dy.DataFrame[DailyCost]:
 
 
 def mark_whole(days: pl.DataFrame, *, made_at: datetime, settle_hours: float) -> pl.DataFrame:
-    """This will add is_whole: the day had ended and settled when the export was made, and was not its last.
+    """This will add reached, the last whole day of each bill, and is_whole, for the days up to it.
 
-    The last day of an export may still grow, until the bill's period is over: providers add to a day for a day or two.
+    A day is whole when it had ended and settled when the export was made, and is not the last one with a charge: that
+    may still grow, until the bill's period is over. Providers add to a day for a day or two.
 
     Args:
         days: rows of DailyCost of one export.
@@ -124,11 +125,14 @@ def mark_whole(days: pl.DataFrame, *, made_at: datetime, settle_hours: float) ->
         settle_hours: how long after its end a day may still grow.
     """
     settled = made_at - timedelta(hours=settle_hours)
-    end = (pl.col("charge_day").cast(pl.Datetime("us", "UTC"))).dt.offset_by("1d")
-    bill_end = pl.col("billing_period").cast(pl.Datetime("us", "UTC")).dt.offset_by("1mo")
-    last = pl.col("charge_day").max().over("provider", "billing_account")
-    cut = pl.lit(settled).cast(pl.Datetime("us", "UTC"))
-    return days.with_columns(is_whole=(end <= cut) & ((pl.col("charge_day") < last) | (bill_end <= cut)))
+    last_settled = settled.date() - timedelta(days=1)
+    bill_end = pl.col("billing_period").dt.offset_by("1mo").dt.offset_by("-1d")
+    before_last = pl.col("charge_day").max().over("provider", "billing_account") - pl.duration(days=1)
+    has_ended = bill_end <= last_settled
+    reached = pl.when(has_ended).then(pl.max_horizontal(bill_end, before_last)).otherwise(before_last)
+    return days.with_columns(reached=pl.min_horizontal(reached, pl.lit(last_settled))).with_columns(
+        is_whole=pl.col("charge_day") <= pl.col("reached")
+    )
 
 
 def replace_days(

@@ -34,7 +34,7 @@ def in_pounds(days: pl.DataFrame, history: pl.DataFrame, *, file: str) -> Conver
     """This will convert days at their own rates.
 
     Args:
-        days: rows of DailyCost with is_whole.
+        days: rows of DailyCost with reached and is_whole.
         history: see RATE_SCHEMA; of several rates of one day the last row counts. A rate by contract holds always.
         file: the export, for the count of rejects.
     """
@@ -77,4 +77,4 @@ def in_pounds(days: pl.DataFrame, history: pl.DataFrame, *, file: str) -> Conver
 
 def native(days: dy.DataFrame[PoundCost]) -> pl.DataFrame:
     """This will return days as they were before they were converted."""
-    return days.select(*DailyCost.column_names(), "is_whole")
+    return days.select(*DailyCost.column_names(), "reached", "is_whole")

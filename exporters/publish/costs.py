@@ -83,11 +83,11 @@ def select_cost_series(
 
 
 def with_reach(days: pl.DataFrame) -> pl.DataFrame:
-    """This will add whole_until: the last day of an account before which none is open; null: there is none."""
+    """This will add whole_until: the last day that an account's exports state whole, with no open day before it."""
     bill = ["provider", "billing_account"]
     first_open = pl.col("charge_day").filter(~pl.col("is_whole")).min().over(bill)
-    is_before = pl.col("is_whole") & (pl.col("charge_day") < first_open.fill_null(date.max))
-    return days.with_columns(whole_until=pl.when(is_before).then("charge_day").max().over(bill))
+    reached = pl.col("reached").max().over(bill)
+    return days.with_columns(whole_until=pl.min_horizontal(reached, first_open - pl.duration(days=1)))
 
 
 def in_windows(days: pl.DataFrame, today: date) -> pl.DataFrame:
@@ -101,14 +101,14 @@ def in_windows(days: pl.DataFrame, today: date) -> pl.DataFrame:
     first = today.replace(day=1)
     first_of_last = (first - timedelta(days=1)).replace(day=1)
     day, until = pl.col("charge_day"), pl.col("whole_until")
-    bill = ["provider", "billing_account"]
-    last_month = days.filter(day.is_between(first_of_last, first, closed="left"))
     chosen = {
         Window.YESTERDAY: days.filter(day == yesterday, until >= yesterday),
         Window.MONTH_TO_DATE: days.filter(
             day >= first, day <= until, until >= today - timedelta(days=1 + MOST_DAYS_BEHIND)
         ),
-        Window.LAST_MONTH: last_month.filter(pl.col("is_whole").all().over(bill)),
+        Window.LAST_MONTH: days.filter(
+            day.is_between(first_of_last, first, closed="left"), until >= first - timedelta(days=1)
+        ),
     }
     return pl.concat(rows.with_columns(window=pl.lit(name.value)) for name, rows in chosen.items())
 
