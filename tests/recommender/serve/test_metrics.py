@@ -15,7 +15,7 @@ from recommender.emit.score import Scores, scores_of
 from recommender.frames import ClassScore
 from recommender.ledger.calibrate import Evidence, calibration
 from recommender.ledger.measurement import Savings
-from recommender.serve.catalogue import ADVICE, AHEAD, HEALTH, OVERVIEW, SCORES
+from recommender.serve.catalogue import ADVICE, AHEAD, DELIVERY, HEALTH, OVERVIEW, SCORES
 from recommender.serve.reference import page
 from recommender.settings import Policy
 from tests.builders import NOON
@@ -159,12 +159,13 @@ def test_openmetrics_is_spoken_when_asked_for(with_plan: Served) -> None:
 
 def test_every_metric_of_the_catalogue_is_exposed(with_plan: Served) -> None:
     body = with_plan.client.get("/metrics").text
-    missing = [one.name for one in (*ADVICE, *OVERVIEW, *AHEAD, *SCORES, *HEALTH) if f"# HELP {one.name} " not in body]
+    every = (*ADVICE, *OVERVIEW, *AHEAD, *SCORES, *DELIVERY, *HEALTH)
+    missing = [one.name for one in every if f"# HELP {one.name} " not in body]
     assert missing == []
 
 
 def test_names_follow_prometheus_naming_practice() -> None:
-    for one in (*ADVICE, *OVERVIEW, *AHEAD, *SCORES, *HEALTH):
+    for one in (*ADVICE, *AHEAD, *SCORES, *DELIVERY, *HEALTH):
         assert one.name.startswith("tuppence_")
         assert one.name.endswith(one.unit)
         assert one.name.endswith("_total") == (one.kind is Kind.COUNTER)
