@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from dashboards.build import FOLDER
+from exporters.core.metrics import Metric
+from recommender.serve import catalogue
 
 SCRAPE_SECONDS = 1
 WITHOUT_QUERIES = {"row", "text"}
@@ -50,6 +52,12 @@ def queries() -> list[Query]:
 def variables(board: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """This will return a dashboard's variables by name."""
     return {variable["name"]: variable for variable in board["templating"]["list"]}
+
+
+def recommender_metrics() -> list[Metric]:
+    """This will return every row of the recommender's catalogue."""
+    groups = (one for one in vars(catalogue).values() if isinstance(one, tuple))
+    return [row for group in groups for row in group if isinstance(row, Metric)]
 
 
 def label_variables(board: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -13,21 +13,13 @@ from typing import Any
 import pytest
 
 from dashboards import build
-from exporters.core.metrics import Metric
 from exporters.publish.catalogue import CATALOGUE
-from recommender.serve import catalogue
-from tests.dashboards.reading import Query, committed, panels, queries, variables
+from tests.dashboards.reading import Query, committed, panels, queries, recommender_metrics, variables
 
 ROOT = Path(__file__).parents[2]
 BOARDS = committed()
 PROVISIONING = ROOT / "dashboards/grafana/provisioning"
 OVER_A_RANGE = re.compile(r"\b(?:rate|irate|increase|delta|idelta|deriv)\([^\[]*\[([^\]]*)\]")
-
-
-def recommender_metrics() -> list[Metric]:
-    """Every row of the recommender's catalogue."""
-    groups = (one for one in vars(catalogue).values() if isinstance(one, tuple))
-    return [row for group in groups for row in group if isinstance(row, Metric)]
 
 
 @pytest.fixture(params=BOARDS, ids=str)

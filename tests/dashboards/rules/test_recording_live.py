@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 
 import httpx2
 import pytest
@@ -16,6 +13,7 @@ from recommender.observe.coverage import Window
 from recommender.observe.usage_prometheus import read_usage
 from recommender.observe.workloads import observe
 from recommender.settings import ClusterSettings, Policy, PrometheusSettings
+from tests.dashboards.rules.exposing import exposing
 from tests.servers.prometheus import PrometheusServer, running_prometheus
 
 RULES = Path(__file__).parents[3] / "dashboards" / "rules" / "recording.yaml"
@@ -40,30 +38,6 @@ kube_pod_labels{namespace="ml",pod="tagger-7d-a",uid="1",label_tuppence_owner="m
 kube_namespace_labels{namespace="ml",label_tuppence_residency_class="uk"} 1
 DCGM_FI_PROF_GR_ENGINE_ACTIVE{gpu="0",UUID="GPU-1",Hostname="n1",namespace="ml",pod="tagger-7d-a",container="app"} 0.75
 """  # noqa: E501 - an exposition has one series a line
-
-
-@contextmanager
-def exposing(text: str) -> Iterator[str]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(200)
-            self.send_header("content-type", "text/plain; version=0.0.4")
-            self.end_headers()
-            self.wfile.write(text.encode())
-
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
-    try:
-        yield f"127.0.0.1:{server.server_address[1]}"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 def hurried(rules: str) -> str:

@@ -29,10 +29,3 @@ def test_pods_that_wait_for_another_scheduler_are_told_as_worked_out_by_hand() -
 
 def test_what_the_recommender_reads_is_recorded() -> None:
     assert [rule["record"] for rule in rules() if "record" in rule] == [RECORD]
-
-
-def test_every_alert_names_a_page_that_is_there() -> None:
-    alerts = [rule for rule in rules() if "alert" in rule]
-    assert alerts
-    for rule in alerts:
-        assert (ROOT / rule["annotations"]["runbook"]).is_file()  # type: ignore[index]
