@@ -157,14 +157,12 @@ def evaluate(
         unfit=None if not_enough_data is None else not_enough_data.sort(NotEnoughData.primary_key()),
         nodes_seen=None if nodes_seen is None else nodes_seen.sort(ObservedPool.primary_key()),
     )
-    limits = _limits(quotas, region_quotas, namespace_quotas)
-    history = Move.create_empty() if moves is None else moves
+    limits, history = _limits(quotas, region_quotas, namespace_quotas), Move.create_empty() if moves is None else moves
     here = _here(question, workloads, flows, pools)
     pairs, nearest = _judged(here, question, limits, history, Hold.create_empty() if holds is None else holds)
     plan = assemble(question, _decision(here, pairs, question, limits, history))
-    if nearest is not None:
-        pairs = named_places(nearest, here.fleet)
-    return Evaluation(plan=plan, costs=by_cluster(here.workloads, pairs), workloads=workloads, flows=flows)
+    told = pairs if nearest is None else named_places(nearest, here.fleet)
+    return Evaluation(plan=plan, costs=by_cluster(here.workloads, told), workloads=workloads, flows=flows)
 
 
 def _limits(
