@@ -172,7 +172,7 @@ def _document(settings: ExporterSettings, source: str, holder: str, actions: lis
     if cloud == "aws":
         statements = _bucket(settings, actions) if source == STORE else [_aws_statement(settings, holder, actions)]
         return Document(source, holder, "IAM policy", {"Version": "2012-10-17", "Statement": statements})
-    title = f"Tuppence {'snapshots' if source == STORE else 'prices'}, {holder}"
+    title = f"Tuppence snapshots, {holder}" if source == STORE else "Tuppence prices"
     if cloud == "gcp":
         role = {"title": title, "stage": "GA", "includedPermissions": actions}
         return Document(source, holder, "custom role (gcloud iam roles create --file)", role)
