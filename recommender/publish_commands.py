@@ -160,6 +160,8 @@ def _rows(made: Published) -> pl.DataFrame:
 def _tell(made: Published) -> None:
     if made.allowed.missing:
         _say(f"Missing: {made.allowed.missing}")
+    elif made.allowed.mode is Mode.RECOMMEND:
+        _say("The mode is recommend: nothing may be written. docs/how-to/modes.md says how to step up.")
     if made.outcome is not None:
         for namespace in made.outcome.not_on_hub:
             _say(f"{namespace} is not a namespace of the hub: nothing can be placed there, and it has no score.")

@@ -171,6 +171,9 @@ class Publishing:
         Raises:
             TuppenceError: the ledger or the hub as a whole refused.
         """
+        reached = self.settings.emit.hub
+        if reached.kubeconfig is None and not reached.in_cluster and not self._recorded():
+            return Withdrawn(0, {})  # there never was a hub: to stop must not fail for that
         with self._hub() as hub:
             return self._withdraw(hub, lambda *_: True, at_once=at_once, unrecorded=True) or Withdrawn(0, {})
 

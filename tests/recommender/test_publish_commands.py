@@ -92,6 +92,7 @@ def test_nothing_is_written_until_it_is_asked_for(run: Run, configure: Callable[
     assert row(run("mode", "show", "-o", "json"))["mode"] == "recommend"
     result = run("publish", "-o", "json")
     assert (result.exit_code, row(result)["written"]) == (0, 0)
+    assert "The mode is recommend: nothing may be written." in result.stderr
     assert hub.asked == []
 
 
@@ -261,6 +262,21 @@ def test_stop_lowers_the_mode_though_the_hub_is_away(run: Run, configure: Callab
     assert row(run("mode", "show", "-o", "json"))["mode"] == "recommend"
     assert row(run("publish", "-o", "json"))["written"] == 0
     assert hub.values() == {}, "the next round took back what stop could not reach"
+
+
+def test_stop_without_a_hub_has_nothing_to_take_back_unless_the_ledger_says_so(
+    run: Run, configure: Callable[..., Path]
+) -> None:
+    configure("recommend", kubeconfig=None)
+    stopped = run("stop", "--reason", "to be sure")
+    assert (stopped.exit_code, "Taken back: 0 objects." in stopped.stderr) == (0, True)
+    configure("publish")
+    run("mode", "set", "publish")
+    run("publish")
+    configure("recommend", kubeconfig=None)
+    lost = run("stop")
+    assert lost.exit_code == 2
+    assert "no hub is set" in lost.stderr
 
 
 def test_scores_that_are_taken_back_end_together_before_they_go(
