@@ -3,8 +3,10 @@
 A JSON Patch adds a preferred node affinity and tolerations, so that the default scheduler still places the pods where
 no such node is free. What a rule demands is required instead: the architecture, the region of a class with a residency,
 and nodes other than those that a workload may not be on. Each patch tests first that the template has neither of its
-own: nothing that somebody wrote is replaced. A `test` of null holds where the member is absent, as the API server and
-kustomize read it. Sources: Kubernetes, "Assigning Pods to Nodes", "Well-Known Labels"; RFC 6902.
+own: nothing that somebody wrote is replaced. A `test` of null holds where the member is absent in the library that the
+API server, kubectl and kustomize apply patches with (its own table of tests has {"op": "test", "path": "/foo",
+"value": null} on {"baz": "qux"} as passing); RFC 6902 itself would refuse it. Sources: Kubernetes, "Assigning Pods to
+Nodes", "Well-Known Labels"; RFC 6902; github.com/evanphx/json-patch, patch_test.go.
 
 A pilot may be given another scheduler by a patch of its own, with the patch back: when that scheduler is down nothing
 else places its pods.

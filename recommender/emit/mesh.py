@@ -4,8 +4,10 @@ What crosses is read from data flows that end in another cluster's region; what 
 A Service of Cilium's Cluster Mesh is told to prefer its own cluster; with the Multi-Cluster Services API it is exported
 from each cluster, and a mesh such as Submariner's answers with the cluster's own endpoints while there are any; what
 moves is exported from both clusters, so that its callers find it by one name. No
-Service's name is guessed, and nothing is exported from or to a cluster that the policy does not allow. Sources: Cilium,
-"Service Affinity"; Kubernetes, KEP-1645; Submariner, "Service Discovery".
+Service's name is guessed, and nothing is exported from or to a cluster that the policy does not allow. That a Service
+has no affinity yet is a JSON Patch `test` of null, which holds where the member is absent in the library that the API
+server and kubectl use; see emit.kubernetes. Sources: Cilium, "Service Affinity"; Kubernetes, KEP-1645; Submariner,
+"Service Discovery".
 """
 
 from __future__ import annotations

@@ -69,6 +69,21 @@ def test_an_evaluation_gives_a_plan_and_a_failure_keeps_it(
         assert "tuppence_recommender_evaluation_success 0.0" in client.get("/metrics").text
 
 
+def test_the_demonstration_has_scores_of_every_cluster_among_its_metrics(settings: RecommenderSettings) -> None:
+    with running(settings) as (service, client):
+        assert "tuppence_placement_score{" not in client.get("/metrics").text
+        service.evaluate()
+        text = client.get("/metrics").text
+    pattern = r'^tuppence_placement_score\{cluster="([^"]+)",score="([^"]+)"\} (\S+)$'
+    samples = re.findall(pattern, text, re.MULTILINE)
+    names = {score for _, score, _ in samples}
+    assert {(cluster, score) for cluster, score, _ in samples} == {
+        (one.name, score) for one in settings.clusters for score in names
+    }
+    assert {"headroom-1h", "cost-general-any"} <= names
+    assert all(-100 <= float(value) <= 100 for _, _, value in samples)
+
+
 def test_an_error_nobody_foresaw_is_noted_too(settings: RecommenderSettings, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError("a mistake of ours")

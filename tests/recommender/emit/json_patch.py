@@ -1,6 +1,6 @@
 """A JSON Patch (RFC 6902) applied as an API server applies it: all operations or none.
 
-A test of null holds where nothing is.
+A test of null holds where nothing is, as in the table of tests of github.com/evanphx/json-patch (patch_test.go).
 """
 
 from __future__ import annotations
