@@ -12,7 +12,7 @@ from recommender.report.view import Report
 
 
 def render(report: Report) -> str:
-    """This will return the document as JSON with sorted keys."""
+    """This will return the document as JSON: its members in the order of the alphabet, rows as their models declare."""
     return "".join(parts(report))
 
 
@@ -56,5 +56,6 @@ def _list(values: Iterable[Any]) -> Iterator[str]:
 
 
 def _text(value: Any) -> str:  # noqa: ANN401 - JSON values and models
-    made = value.model_dump(mode="json", exclude_none=True) if isinstance(value, BaseModel) else value
-    return json.dumps(made, sort_keys=True, ensure_ascii=False)
+    if isinstance(value, BaseModel):
+        return value.model_dump_json(exclude_none=True)
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))

@@ -83,7 +83,8 @@ def happened(identifier: str, what: Happened, *, hours: float = 1.0, **changes: 
 
 def past(plan: Plan, hostile: str, **changes: Any) -> Past:
     """This will return a week in which every recommendation of a plan was new, and the first was dismissed."""
-    advice: Mapping[str, Advised] = {one.id: one for one in (*plan.recommendations, *plan.capacity)}
+    moves: dict[str, Advised] = {one.id: one for one in plan.recommendations}
+    advice: Mapping[str, Advised] = moves | {one.id: one for one in plan.capacity}
     new = [happened(one, Happened.NEW, author="tuppence") for one in advice]
     first = plan.recommendations[0].id
     refused = happened(first, Happened.DISMISSED, hours=5, author=hostile, reason=hostile, until=END)
