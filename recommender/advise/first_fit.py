@@ -216,8 +216,12 @@ def _solved(pods: list[Replicas], types: list[Machine], nodes_max: int | None) -
         for one in pods
         for number in range(one.count)
     )
+    # In parts of the dearest machine: the solver's tolerances are absolute, and prices twice as high pack alike.
+    unit = max((one.weight for one in types), default=1.0)
     offers = tuple(
-        NodeOffer(one.instance_type, "", one.kind, one.room[0], one.room[1], one.weight, one.room[2], one.gpu_model)
+        NodeOffer(
+            one.instance_type, "", one.kind, one.room[0], one.room[1], one.weight / unit, one.room[2], one.gpu_model
+        )
         for one in types
     )
     limits = () if nodes_max is None else (Limit("nodes", tuple((one.id, 1.0) for one in offers), float(nodes_max)),)
@@ -228,4 +232,4 @@ def _solved(pods: list[Replicas], types: list[Machine], nodes_max: int | None) -
     counts: Counter[int] = Counter()
     for group in answer.nodes:
         counts[numbers[group.offer]] += group.count
-    return counts, answer.lower_bound_gbp_per_hour
+    return counts, answer.lower_bound_gbp_per_hour * unit
