@@ -36,7 +36,8 @@ def _lines(index: Index) -> Iterator[str]:
         yield (
             f"{number} recommendation{'s' if number > 1 else ''}, priced at that time; "
             f"those that save, save £{index.saving_gbp_per_month:,.2f} a month together. "
-            "Nothing here has been applied. Each file says how it is applied, how it is undone and when it lapses."
+            "Nothing here has been applied. Each file says how it is applied, how it is undone and when it lapses. "
+            "Paths in commands begin at the folder of their system; FILE is the file of the row."
         )
     else:
         yield "Nothing is advised at this time, so that nothing moves. What stands below serves whole classes."
