@@ -93,8 +93,8 @@ def _document(subject: Subject, group: Group, kept: tuple[Ranked, ...]) -> Docum
         path=f"multikueue/{file_name(name, ending='yaml')}",
         form="manifest",
         objects=(config, check),
-        says=f"Jobs of class {group.title} are nominated to clusters in the order of what all "
-        f"{len(group.workloads)} workloads of it cost there: {order}.",
+        says=f"Jobs of class {group.title} are nominated to clusters in the order of what all workloads of it "
+        f"({len(group.workloads)}) cost there: {order}.",
         apply=f"In the manager cluster: kubectl apply -f FILE; name {name} under "
         "spec.admissionChecksStrategy.admissionChecks of the class's ClusterQueue, without onFlavors (Kueue makes a "
         f"queue with a MultiKueue check on single flavours inactive); and in Kueue's Configuration set {_DISPATCHER}, "
