@@ -1,5 +1,5 @@
-# Two stages: everything is installed from the lock, with hashes, into /opt/tuppence; the second stage is only that and
-# Python. Runs as nobody in particular, needs no shell, and writes nowhere but /data and /tmp
+# Two stages: everything is installed from locks, with hashes, into /opt/tuppence, and what only builds the wheel stays
+# in /opt/build; the second stage is only /opt/tuppence and Python. Runs as nobody in particular, needs no shell, and writes nowhere but /data and /tmp
 # (and /sample, for the sample data of docker-compose.yml).
 #
 # The base is pinned by version; pin the digest that `docker image inspect -f '{{index .RepoDigests 0}}' IMAGE` prints.
@@ -8,13 +8,16 @@ ARG BASE=python:3.11.14-slim-bookworm
 FROM ${BASE} AS build
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 RUN ["python", "-m", "venv", "/opt/tuppence"]
+RUN ["python", "-m", "venv", "/opt/build"]
 WORKDIR /src
-COPY requirements.lock ./
+COPY requirements.lock requirements-build.lock ./
 RUN ["/opt/tuppence/bin/pip", "install", "--require-hashes", "-r", "requirements.lock"]
+RUN ["/opt/build/bin/pip", "install", "--require-hashes", "-r", "requirements-build.lock"]
 COPY pyproject.toml README.md LICENSE NOTICE tuppence.py ./
 COPY exporters exporters
 COPY recommender recommender
-RUN ["/opt/tuppence/bin/pip", "install", "--no-deps", "."]
+RUN ["/opt/build/bin/pip", "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", "/wheels", "."]
+RUN ["/opt/tuppence/bin/pip", "install", "--no-deps", "--no-index", "--find-links", "/wheels", "tuppence"]
 
 FROM ${BASE}
 ARG REVISION=unknown

@@ -54,10 +54,26 @@ def test_nothing_is_added_from_an_address_and_no_package_manager_runs() -> None:
 
 def test_every_package_comes_from_the_lock_with_its_hash() -> None:
     installs = [json.loads(rest) for word, rest in instructions() if word == "RUN" and "pip" in rest]
-    (locked, own) = installs
+    (locked, builder, wheel, own) = installs
     assert locked[1:] == ["install", "--require-hashes", "-r", "requirements.lock"]
-    assert own[1:] == ["install", "--no-deps", "."]
+    assert builder[1:] == ["install", "--require-hashes", "-r", "requirements-build.lock"]
+    assert "--no-build-isolation" in wheel
+    assert own[1:] == ["install", "--no-deps", "--no-index", "--find-links", "/wheels", "tuppence"]
+    assert len({one[0] for one in (locked, own)}) == 1
+    assert builder[0] == wheel[0] != locked[0]
     assert not [rest for word, rest in stages()[-1] if word == "RUN" and "pip" in rest]
+
+
+def test_the_lock_of_the_builder_is_what_the_project_is_built_with() -> None:
+    (backend,) = PROJECT["build-system"]["requires"]
+    name, least = backend.split(">=")
+    lock = (ROOT / "requirements-build.lock").read_text(encoding="utf-8")
+    found = re.search(rf"^{name}==([\d.]+) ", lock, flags=re.MULTILINE)
+    assert found is not None
+    assert [int(part) for part in found[1].split(".")][:2] >= [int(part) for part in least.split(".")]
+    packages = re.findall(r"^[a-z][\w.-]*==.*(?:\n    .*)*", lock, flags=re.MULTILINE)
+    assert len(packages) >= 4
+    assert all("--hash=sha256:" in one for one in packages)
 
 
 def test_no_instruction_needs_a_shell() -> None:
