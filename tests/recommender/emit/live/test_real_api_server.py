@@ -16,6 +16,7 @@ from recommender.emit.live.publisher import Wanted
 from recommender.emit.live.refusals import NamespaceRefusedError
 from recommender.emit.live.rounds import Terms, carry_out
 from recommender.emit.live.withdraw import withdraw
+from recommender.emit.score_status import Freshness
 from recommender.emit_settings import EmitSettings, HubSettings
 from tests.servers.apiextensions import ApiServer, running_apiextensions
 
@@ -78,6 +79,14 @@ def test_what_is_written_is_found_again(hub: Hub, name: str, until: datetime) ->
     again = hub.write(name, "eks-lon", SCORES | {"cost-uk-any": 70}, until, dry_run=True)
     assert again.at is not None
     assert again.at >= tried.at
+
+
+def test_how_fresh_the_inputs_are_is_read_back(hub: Hub, name: str, until: datetime) -> None:
+    stale = Freshness(False, "prices of 2026-11-30T09:00:00Z", until - HOUR)
+    hub.create(name, "eks-lon")
+    hub.write(name, "eks-lon", SCORES, until, stale)
+    (found,) = hub.find(name)
+    assert (found.freshness, found.shared) == (stale, False)
 
 
 def test_a_status_that_is_sent_with_a_create_is_dropped(hub: Hub, other: Client, name: str) -> None:
