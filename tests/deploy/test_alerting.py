@@ -63,6 +63,14 @@ def test_every_alert_has_a_way_to_a_receiver() -> None:
     assert amtool("config", "routes", "test", f"--config.file={ALERTMANAGER}", "severity=warning") == "page-only"
 
 
+def test_an_inhibition_names_alerts_that_there_are() -> None:
+    groups = [group for path in RULES for group in yaml.safe_load(path.read_text(encoding="utf-8"))["groups"]]
+    alerts = {rule["alert"] for group in groups for rule in group["rules"] if "alert" in rule}
+    for rule in yaml.safe_load(ALERTMANAGER.read_text(encoding="utf-8"))["inhibit_rules"]:
+        matchers = [*rule["source_matchers"], *rule["target_matchers"]]
+        assert {matcher.removeprefix("alertname = ") for matcher in matchers} <= alerts
+
+
 def test_promtool_finds_every_rule_file_of_the_folder() -> None:
     done = promtool("check", "config", str(ROOT / "dashboards/prometheus/prometheus.yml"))
     assert done.returncode == 0, done.stderr.decode()
@@ -105,3 +113,16 @@ def test_an_alert_of_the_shipped_prometheus_reaches_the_shipped_alertmanager(tmp
         rules = httpx2.get(f"{prometheus.url}/api/v1/rules", timeout=5).json()["data"]["groups"]
         assert {Path(group["file"]).name for group in rules} == files.keys()
         assert all(rule["health"] != "err" for group in rules for rule in group["rules"])
+
+
+def test_a_consequence_is_not_told_beside_its_cause(tmp_path: Path) -> None:
+    def state(url: str) -> dict[str, str]:
+        told = httpx2.get(f"{url}/api/v2/alerts", timeout=5).json()
+        return {one["labels"]["alertname"]: one["status"]["state"] for one in told}
+
+    names = ("TuppenceSeriesCapped", "TuppenceSeriesCapNear", "TuppencePlanOld")
+    with running_alertmanager(tmp_path) as url:
+        alerts = [{"labels": {"alertname": name}} for name in names]
+        httpx2.post(f"{url}/api/v2/alerts", json=alerts, timeout=5).raise_for_status()
+        wanted = {"TuppenceSeriesCapped": "active", "TuppenceSeriesCapNear": "suppressed", "TuppencePlanOld": "active"}
+        wait_until(lambda: state(url) == wanted, seconds=20, otherwise=lambda: f"{state(url)}")

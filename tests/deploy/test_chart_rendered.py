@@ -119,6 +119,17 @@ def test_every_scrape_keeps_the_labels_of_the_prices(release: Objects) -> None:
         assert all(endpoint["honorLabels"] is True for endpoint in one["spec"]["endpoints"])
 
 
+def test_a_service_is_scraped_under_the_name_by_which_the_rules_know_it(release: Objects) -> None:
+    config = yaml.safe_load((ROOT / "dashboards/prometheus/prometheus.yml").read_text(encoding="utf-8"))
+    known = {job["job_name"] for job in config["scrape_configs"]}
+    for one in of_kind(release, "ServiceMonitor"):
+        (endpoint,) = one["spec"]["endpoints"]
+        (rule,) = endpoint["relabelings"]
+        assert rule["targetLabel"] == "job"
+        assert rule["replacement"] in known
+        assert rule["replacement"].endswith(one["metadata"]["labels"]["app.kubernetes.io/component"])
+
+
 def test_the_settings_are_valid_and_both_services_see_the_same_store(release: Objects) -> None:
     exporter, recommender = settings_of(release)
     assert exporter.store.url == recommender.prices.url
