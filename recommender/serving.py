@@ -129,13 +129,13 @@ class RecommenderService:
         return True
 
     def _scores(self, made: Recorded, at: datetime) -> Scores | None:
-        """Scores of the evaluation; advice does not depend on them, so their failure is logged and the plan stands."""
+        """Scores of the evaluation; advice does not need them: after a failure those of before last to their end."""
         before = self._last.state.scores
         try:
             found = all_scores(self._settings, made, at=at, previous=None if before is None else before.scores)
         except TuppenceError as error:
             _log.error("scores_failed", error=str(error))
-            return None
+            return before
         for one in found.lapsed:
             _log.warning("scores_held", residency_class=one.residency_class, why=one.why, until=one.held_until)
         return found

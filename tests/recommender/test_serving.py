@@ -16,7 +16,7 @@ import pytest
 
 from exporters.core.clock import FixedClock
 from exporters.core.config_file import read_document, validate
-from exporters.core.errors import SettingsError
+from exporters.core.errors import SettingsError, SourceError
 from exporters.core.sections import ALL_SECTIONS
 from exporters.core.web.serving import serving
 from recommender.serve.app import create_app
@@ -74,6 +74,10 @@ def test_the_demonstration_has_scores_of_every_cluster_among_its_metrics(setting
         assert "tuppence_placement_score{" not in client.get("/metrics").text
         service.evaluate()
         text = client.get("/metrics").text
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("recommender.serving.all_scores", _refuse)
+            assert service.evaluate(), "the plan stands"
+            assert "tuppence_placement_score{" in client.get("/metrics").text, "scores last to their end"
     pattern = r'^tuppence_placement_score\{cluster="([^"]+)",score="([^"]+)"\} (\S+)$'
     samples = re.findall(pattern, text, re.MULTILINE)
     names = {score for _, score, _ in samples}
@@ -82,6 +86,10 @@ def test_the_demonstration_has_scores_of_every_cluster_among_its_metrics(setting
     }
     assert {"headroom-1h", "cost-general-any"} <= names
     assert all(-100 <= float(value) <= 100 for _, _, value in samples)
+
+
+def _refuse(*_: object, **__: object) -> None:
+    raise SourceError("no answer", where="prometheus", next_step="Wait.")
 
 
 def test_an_error_nobody_foresaw_is_noted_too(settings: RecommenderSettings, monkeypatch: pytest.MonkeyPatch) -> None:
