@@ -84,7 +84,7 @@ def _bars(drawn: pl.DataFrame, shown: list[str], name: str) -> dict[str, Any]:
 
     base = alt.Chart(drawn.select("place", "gbp_per_hour"), width=WIDTH, height=28 * len(shown)).encode(
         y=alt.Y("place:N", title=None, sort=shown),
-        x=alt.X("gbp_per_hour:Q", title=f"£ per {name}-hour", axis=alt.Axis(format="$.4~f")),
+        x=alt.X("gbp_per_hour:Q", title=f"£ per {name}-hour", axis=alt.Axis(format="$.4~f", tickCount=6)),
     )
     figures = base.mark_text(align="left", dx=4).encode(text=alt.Text("gbp_per_hour:Q", format="$.4f"))
     return dict((base.mark_bar(color=COLOURS[0], height=14) + figures).to_dict())
