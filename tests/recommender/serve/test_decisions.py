@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import httpx2
 import pytest
@@ -13,9 +14,11 @@ from exporters.core.clock import FixedClock
 from exporters.core.web.serving import serving
 from recommender.advise.record import State
 from recommender.ledger.decide import Decision, decide
-from recommender.ledger.events import EventKind
+from recommender.ledger.events import Event, EventKind
+from recommender.ledger.standing import after
 from recommender.ledger.store import Ledger
 from recommender.serve.app import Recommender, create_app
+from recommender.serve.deciding import allowed
 from recommender.serve.last_plan import LastPlan
 from recommender.settings import RecommenderSettings, RecommenderWebSettings
 from tests.builders import NOON
@@ -193,3 +196,12 @@ def test_unless_the_settings_say_that_another_door_checks(settings: RecommenderS
     web = RecommenderWebSettings(decide_without_login=True)
     for served in _served(settings.model_copy(update={"recommender_web": web}), host="0.0.0.0"):
         assert forms.decide(served.client, WEB, decision="accepted").status_code == 303
+
+
+@pytest.mark.parametrize("state", list(State))
+def test_what_a_form_offers_is_what_the_ledger_takes(state: State) -> None:
+    proposal = Event("a1", 1, EventKind.PROPOSED, NOON, "tuppence", expires_at=NOON + timedelta(days=7))
+    opened = after(None, proposal)
+    for kind in allowed(state):
+        event = Event("a1", 2, kind, NOON, "ann", reason="because", until=None)
+        assert after(replace(opened, state=state), event).state.value in {kind.value, "open"}
