@@ -13,9 +13,9 @@ from importlib.metadata import version
 from importlib.resources import files
 
 from babel.numbers import format_decimal
-from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from exporters.core.clock import LONDON
+from exporters.core.web.templates import environment
 from exporters.publish.health import Health, SourceHealth
 
 _POLICY = "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -44,7 +44,11 @@ class SourceRow:
 def status_page(health: Health, next_refresh: Mapping[str, datetime], *, now: datetime) -> str:
     """This will return the page as HTML."""
     rows = [source_row(name, source, next_refresh.get(name), now=now) for name, source in health.sources.items()]
-    return _template().render(rows=rows, exporter=health.exporter, version=version("tuppence"), number=_number)
+    return (
+        environment("exporters.publish")
+        .get_template("status.html")
+        .render(rows=rows, exporter=health.exporter, version=version("tuppence"), number=_number)
+    )
 
 
 def security_headers() -> dict[str, str]:
@@ -113,15 +117,3 @@ def _moment(moment: datetime | None) -> str:
 
 def _number(count: int) -> str:
     return format_decimal(count, locale="en_GB")
-
-
-@cache
-def _template() -> Template:
-    environment = Environment(
-        loader=PackageLoader("exporters.publish"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("status.html")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from exporters.core.errors import SettingsError
+from exporters.core.web.templates import environment
 from recommender.advise.assess_record import Assessment
 from recommender.report.assessment_view import AssessmentPage, Table, page_of
 from recommender.report.html import stylesheet
@@ -63,7 +62,11 @@ def as_html(page: AssessmentPage) -> str:
     """This will return the page as one HTML file that needs nothing else; every text in it is escaped."""
     # The style is the program's own, and is that of the report.
     style = Markup(stylesheet())  # noqa: S704
-    return _template().render(page=page, style=style, version=version("tuppence"))
+    return (
+        environment("recommender.report")
+        .get_template("assessment.html")
+        .render(page=page, style=style, version=version("tuppence"))
+    )
 
 
 def _lines(page: AssessmentPage) -> Iterable[str]:
@@ -88,16 +91,3 @@ def _rows(table: Table) -> Iterable[str]:
 
 def _line(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
-
-
-@cache
-def _template() -> Template:
-    environment = Environment(
-        loader=PackageLoader("recommender.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    return environment.get_template("assessment.html")

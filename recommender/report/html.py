@@ -8,9 +8,9 @@ from functools import cache
 from importlib.metadata import version
 from importlib.resources import files
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
+from exporters.core.web.templates import environment
 from recommender.report.charts.drawing import Chart, can_draw
 from recommender.report.charts.inline import inline_svg
 from recommender.report.view import MOST_ROWS, Report
@@ -21,14 +21,18 @@ def render(report: Report) -> str:
     """This will return the report as HTML; every text in it is escaped."""
     # The style is the program's own; it stands in the page as it is, so that its hash is the policy's.
     style = Markup(stylesheet())  # noqa: S704
-    return _template().render(
-        report=report,
-        style=style,
-        version=version("tuppence"),
-        most=MOST_ROWS,
-        drawn=can_draw(),
-        draw=_drawn,
-        number_text=number_text,
+    return (
+        environment("recommender.report")
+        .get_template("report.html")
+        .render(
+            report=report,
+            style=style,
+            version=version("tuppence"),
+            most=MOST_ROWS,
+            drawn=can_draw(),
+            draw=_drawn,
+            number_text=number_text,
+        )
     )
 
 
@@ -49,16 +53,3 @@ def style_hash() -> str:
     """This will return the style's source expression for a content security policy (CSP Level 3, "hash-source")."""
     digest = hashlib.sha256(stylesheet().encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode()}'"
-
-
-@cache
-def _template() -> Template:
-    environment = Environment(
-        loader=PackageLoader("recommender.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    return environment.get_template("report.html")

@@ -12,10 +12,8 @@ from datetime import datetime
 from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import format_datetime, parseaddr
-from functools import cache
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, Template
-
+from exporters.core.web.templates import environment
 from recommender.report import csv, markdown
 from recommender.report.charts.drawing import Chart, can_draw, png
 from recommender.report.deliver.contract import Parcel
@@ -60,15 +58,19 @@ def _page(parcel: Parcel, cids: dict[str, str], *, attached: bool) -> str:
     report = parcel.report
     advice = [*report.owed[:MOST_ADVICE], *report.top][:MOST_ADVICE]
     shown: list[tuple[Chart, str]] = [(chart, cids.get(chart.name, "")) for chart in parcel.charts]
-    html = _template().render(
-        report=report,
-        scope=parcel.scope,
-        link=parcel.link,
-        advice=advice,
-        left=len(report.advice) - len(advice),
-        most_capacity=MOST_CAPACITY,
-        charts=shown,
-        attached=attached,
+    html = (
+        environment("recommender.report")
+        .get_template("mail.html")
+        .render(
+            report=report,
+            scope=parcel.scope,
+            link=parcel.link,
+            advice=advice,
+            left=len(report.advice) - len(advice),
+            most_capacity=MOST_CAPACITY,
+            charts=shown,
+            attached=attached,
+        )
     )
     return _inlined(html)
 
@@ -85,15 +87,3 @@ def _inlined(html: str) -> str:
 def _header(text: str) -> str:
     """A header is one line; what would begin another is shown, not obeyed."""
     return "".join(one if one.isprintable() else "�" for one in text)[:200]
-
-
-@cache
-def _template() -> Template:
-    environment = Environment(
-        loader=PackageLoader("recommender.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("mail.html")
