@@ -31,8 +31,12 @@ NULLS: Final = ("", "NULL", "null", "Null", "\\N")
 """Spellings of nothing in CSV exports; FOCUS, null handling, asks for an empty cell."""
 
 _SAMPLE_ROWS: Final = 1_000
-_VCPU_UNIT: Final = r"(?i)^v?(cpu|core)[ -]?hours?$"
-_HOUR_UNIT: Final = r"(?i)^(hours?|hrs?|h)$"
+VCPU_UNITS: Final = tuple(
+    f"{unit}{joint}{hour}" for unit in ("vCPU", "CPU", "Core") for joint in ("-", " ") for hour in ("Hours", "Hour")
+)
+HOUR_UNITS: Final = ("Hours", "Hour", "hours", "hour", "Hrs", "hrs", "h")
+"""FOCUS, unit format, writes Hours and vCPU-Hours; AWS's CUR has Hrs, Google h and hour."""
+
 _VCPUS: Final = r'(?i)"(?:CoreCount|vCPUs)"\s*:\s*"?(\d+(?:\.\d+)?)'
 """FOCUS 1.1 SkuPriceDetails has CoreCount; Azure's x_SkuDetails has VCPUs."""
 
@@ -59,8 +63,7 @@ def focus_charges(raw: pl.LazyFrame, found: ColumnMap, *, owner_tags: Sequence[s
         row[name] = moment(theirs[name], schema[theirs[name]], form)
     row["billing_period"] = row["billing_period"].dt.date()
     row["consumed_quantity"] = number(theirs.get("consumed_quantity"))
-    vcpus = text(theirs["details"], schema[theirs["details"]]).str.extract(_VCPUS, 1) if "details" in theirs else None
-    row["vcpu_hours"] = vcpu_hours(row, None if vcpus is None else vcpus.cast(pl.Float64, strict=False))
+    row["vcpu_hours"] = vcpu_hours(row, _stated_vcpus(theirs.get("details"), schema, row["consumed_unit"]))
     row["has_owner"] = owned(theirs.get("tags"), schema, owner_tags)
     row["reject"] = reject_reason(theirs, row)
     return raw.select(**{name: row[name] for name in Charge.column_names()})
@@ -102,9 +105,17 @@ def vcpu_hours(row: Mapping[str, pl.Expr], vcpus: pl.Expr | None) -> pl.Expr:
     """This will return vCPU-hours: of that unit, or of hours of a machine whose vCPUs are known; else null."""
     unit, quantity = row["consumed_unit"], row["consumed_quantity"]
     of_machines = pl.lit(None, pl.Float64) if vcpus is None else quantity * vcpus
-    hours = pl.when(unit.str.contains(_VCPU_UNIT)).then(quantity)
-    found = hours.when(unit.str.contains(_HOUR_UNIT)).then(of_machines)
+    hours = pl.when(unit.is_in(VCPU_UNITS)).then(quantity)
+    found = hours.when(unit.is_in(HOUR_UNITS)).then(of_machines)
     return pl.when(found >= 0, row["charge_category"] == "Usage").then(found)
+
+
+def _stated_vcpus(details: str | None, schema: pl.Schema, unit: pl.Expr) -> pl.Expr | None:
+    """The vCPUs in the details of a charge by the hour; the details of others are not searched."""
+    if details is None:
+        return None
+    of_hours = pl.when(unit.is_in(HOUR_UNITS)).then(text(details, schema[details]))
+    return of_hours.str.extract(_VCPUS, 1).cast(pl.Float64, strict=False)
 
 
 def owned(name: str | None, schema: pl.Schema, owner_tags: Sequence[str]) -> pl.Expr:
