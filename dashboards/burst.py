@@ -67,7 +67,7 @@ def _add_needed(board: Builder) -> None:
             colours=((None, "green"), (1, "red")),
         )
         .span(4)
-        .height(5)
+        .height(7)
     )
     board.with_panel(
         numbers(
@@ -82,7 +82,7 @@ def _add_needed(board: Builder) -> None:
             none="no burst",
         )
         .span(4)
-        .height(5)
+        .height(7)
     )
 
 
@@ -119,7 +119,7 @@ def _add_classes(board: Builder) -> None:
     used = coloured(((None, "green"), (0.8, "orange"), (1, "red")))
     panel.override_by_name("Demand of capacity", [*shown_as("percentunit", decimals=0), *used])
     panel.override_by_name("Burst", worded({"0": ("no", "green"), "1": ("needed", "red")}))
-    board.with_panel(panel.span(16).height(9))
+    board.with_panel(panel.span(16).height(7))
 
 
 def _add_overflow(board: Builder) -> None:
@@ -182,17 +182,17 @@ def _add_demand(board: Builder, resource: str, words: str, unit: str) -> None:
     panel = lines(
         f"{words}: demand, forecast and capacity",
         description=f"{words} requested by replicas with and without a node, what is expected within the hour "
-        "(dashed), and what owned nodes admit. Clusters without owned nodes have no capacity line: they grow.",
+        "(dashed), and what owned nodes admit. Clusters without owned nodes are not shown: they grow.",
         unit=unit,
         decimals=0,
         queries=[
-            over_time(f"max by ({CLASS}) (tuppence_demand{{{chosen}}})", legend=f"{name} demand"),
+            over_time(f"max by ({CLASS}) (tuppence_demand{{{chosen}}} {OWNED})", legend=f"{name} demand"),
             over_time(
-                f"max by ({CLASS}, bound) (tuppence_demand_forecast{{{chosen}}})",
+                f"max by ({CLASS}, bound) (tuppence_demand_forecast{{{chosen}}} {OWNED})",
                 legend=f"{name} {{{{bound}}}}",
                 ref_id="B",
             ),
             over_time(f"max by ({CLASS}) (tuppence_capacity{{{chosen}}})", legend=f"{name} capacity", ref_id="C"),
         ],
     )
-    board.with_panel(panel.override_by_query("B", dashed()).span(24).height(9))
+    board.with_panel(panel.override_by_query("B", dashed()).span(24).height(8))

@@ -29,6 +29,7 @@ from dashboards.parts import (
 UID: Final = "tuppence-placement"
 POUNDS: Final = "currencyGBP"
 CURRENT: Final = f"max by (cluster) (tuppence_cluster_current_gbp_per_hour{{{IN_CLUSTERS}}})"
+ENDS: Final = f"tuppence_placement_score_valid_until_timestamp_seconds{{{IN_CLUSTERS}}}"
 PLANNED: Final = f"max by (cluster) (tuppence_cluster_planned_gbp_per_hour{{{IN_CLUSTERS}}})"
 CASH: Final = "In cash: owned and committed capacity counts at what one more hour really costs."
 
@@ -72,7 +73,7 @@ def _add_totals(board: Builder) -> None:
                 decimals=2,
                 query=now(expression, legend="£/h"),
             )
-            .span(6)
+            .span(5)
             .height(4)
         )
     board.with_panel(
@@ -85,7 +86,21 @@ def _add_totals(board: Builder) -> None:
             query=now("max(tuppence_recommender_breaches)", legend="workloads"),
             colours=((None, "green"), (1, "red")),
         )
-        .span(6)
+        .span(5)
+        .height(4)
+    )
+    board.with_panel(
+        numbers(
+            "First score lapses in",
+            description="Time until the first of the scores may be believed no longer. Each evaluation moves it on; a "
+            "missing input lets it run out.",
+            unit="s",
+            decimals=1,
+            query=now(f"min({ENDS}) - time()", legend="lapses in"),
+            colours=((None, "red"), (900, "orange"), (3_600, "green")),
+            none="no score",
+        )
+        .span(4)
         .height(4)
     )
 
@@ -134,7 +149,6 @@ def _add_clusters(board: Builder) -> None:
 
 def _add_scores(board: Builder) -> None:
     scored = f"tuppence_placement_score{{{IN_CLUSTERS}}}"
-    ends = f"tuppence_placement_score_valid_until_timestamp_seconds{{{IN_CLUSTERS}}}"
     board.with_panel(
         matrix(
             "Score by class and cluster",
@@ -147,22 +161,8 @@ def _add_scores(board: Builder) -> None:
             column="cluster",
             low_is_good=False,
         )
-        .span(16)
+        .span(14)
         .height(14)
-    )
-    board.with_panel(
-        numbers(
-            "First score lapses in",
-            description="Time until the first of the scores may be believed no longer. Each evaluation moves it on; a "
-            "missing input lets it run out.",
-            unit="s",
-            decimals=1,
-            query=now(f"min({ends}) - time()", legend="lapses in"),
-            colours=((None, "red"), (900, "orange"), (3_600, "green")),
-            none="no score",
-        )
-        .span(8)
-        .height(5)
     )
     board.with_panel(
         lines(
@@ -173,8 +173,8 @@ def _add_scores(board: Builder) -> None:
             decimals=0,
             queries=[over_time(f"count by (score) (max by (score, cluster) ({scored}) > 0)", legend="{{score}}")],
         )
-        .span(8)
-        .height(9)
+        .span(10)
+        .height(14)
     )
 
 

@@ -13,7 +13,7 @@ from dashboards.parts import bars, lines, matrix, now, numbers, over_time
 
 UID: Final = "tuppence-savings"
 POUNDS: Final = "currencyGBP"
-DAY: Final = 86_400
+HOUR: Final = 3_600
 SAVING: Final = "tuppence_recommendation_saving_gbp_per_month"
 CHOSEN: Final = 'kind=~"$kind"'
 A_MONTH: Final = "A month is 730 hours. Advice that may cost (compliance, bursts) is not counted as a saving."
@@ -131,7 +131,7 @@ def _add_advice(board: Builder) -> None:
                 f"min by (kind, state) (tuppence_recommendation_next_expiry_timestamp_seconds{{{CHOSEN}}}) - time()",
                 legend="{{kind}}, {{state}}",
             ),
-            colours=((None, "red"), (DAY, "orange"), (2 * DAY, "green")),
+            colours=((None, "red"), (HOUR, "orange"), (6 * HOUR, "green")),
             none="no advice",
             names=True,
         )

@@ -6,12 +6,14 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from dashboards.build import FOLDER
 from exporters.core.metrics import Metric
 from recommender.serve import catalogue
 
+ROOT = Path(__file__).parents[2]
 SCRAPE_SECONDS = 1
 WITHOUT_QUERIES = {"row", "text"}
 

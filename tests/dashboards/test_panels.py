@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from tests.dashboards.conftest import World
+from tests.dashboards.demonstration import World
 from tests.dashboards.reading import (
     Query,
     committed,
