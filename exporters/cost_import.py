@@ -136,7 +136,7 @@ class CostImporter:
             return
         read = [(charges, self._reduced(charges)) for charges in self._opened(fresh)]
         distinct = _without_copies(export, read, progress)
-        days = add_days(*(reduced.days for _, reduced in distinct))
+        days = add_days(*(reduced for _, reduced in distinct))
         _check_rejects(export, [reduced for _, reduced in distinct], self.settings.costs.max_rejected_ratio)
         _check_overlap(export, days, progress)
         whole = mark_whole(days, made_at=export.made_at, settle_hours=self.settings.costs.settle_hours)
@@ -253,10 +253,10 @@ def _is_new(export: Export, file: DataFile, progress: _Progress) -> bool:
 def _without_copies(
     export: Export, read: Sequence[tuple[Charges, Reduced]], progress: _Progress
 ) -> list[tuple[Charges, Reduced]]:
-    """Files whose days are alike are compared row by row: the same charges in another format are left out."""
+    """Files that come to the same are compared row by row: the same charges in another format are left out."""
     distinct: list[tuple[Charges, Reduced]] = []
     for charges, reduced in read:
-        alike = (one for one, other in distinct if other.days.equals(reduced.days))
+        alike = (one for one, other in distinct if other.sums == reduced.sums)
         copied = any(_fingerprint(one) == _fingerprint(charges) for one in alike)
         note = "the same charges as another file, left out" if copied else ""
         rejected = int(reduced.rejects["rows"].sum())

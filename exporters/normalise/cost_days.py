@@ -64,14 +64,19 @@ class Reduced:
     """What the charges of one file came to.
 
     Args:
-        days: one row a kind of charge and day.
+        groups: columns of DailyCost, several rows where spellings differ; add_days makes them one.
         rejects: charges left out, by reason.
         rows: charges read, left out or not.
     """
 
-    days: dy.DataFrame[DailyCost]
+    groups: pl.DataFrame
     rejects: dy.DataFrame[CostRejects]
     rows: int
+
+    @property
+    def sums(self) -> tuple[object, ...]:
+        """What everything comes to: files for which it differs do not hold the same charges."""
+        return (self.rows, *self.groups.select(pl.col(*MEASURES).sum()).row(0))
 
 
 def reduce_charges(charges: pl.LazyFrame, *, file: str) -> Reduced:
@@ -102,15 +107,17 @@ def reduce_charges(charges: pl.LazyFrame, *, file: str) -> Reduced:
     named = _in_our_words(grouped)
     good = named.filter(pl.col(_REJECT).is_null())
     return Reduced(
-        days=DailyCost.validate(_added_up(good), cast=True),
+        groups=good.select(DailyCost.column_names()),
         rejects=_counted(named.filter(pl.col(_REJECT).is_not_null()), charges, file=file),
         rows=int(grouped["rows"].sum()),
     )
 
 
-def add_days(*frames: dy.DataFrame[DailyCost]) -> dy.DataFrame[DailyCost]:
-    """This will add up the days of several files of one export."""
-    return DailyCost.validate(_added_up(pl.concat([DailyCost.create_empty(), *frames])), cast=True)
+def add_days(*files: Reduced) -> dy.DataFrame[DailyCost]:
+    """This will add up what the files of one export came to."""
+    empty = DailyCost.create_empty()
+    every = pl.concat([empty, *(one.groups.cast(empty.schema) for one in files)])
+    return DailyCost.validate(_added_up(every), cast=True)
 
 
 def mark_whole(days: pl.DataFrame, *, made_at: datetime, settle_hours: float) -> pl.DataFrame:
