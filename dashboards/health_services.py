@@ -46,6 +46,10 @@ def add_evaluations(board: Dashboard) -> None:
         .span(6)
         .height(5)
     )
+    _add_failures(board)
+
+
+def _add_failures(board: Dashboard) -> None:
     board.with_panel(
         lines(
             "Failed evaluations",
