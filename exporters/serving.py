@@ -155,8 +155,9 @@ class ExporterService:
         self._costs.look(self._settings)
 
     def _expire(self, now: datetime) -> bool:
+        expired = self._published.expire(now)
         self._costs.turn_the_day(self._settings, now)
-        return self._published.expire(now)
+        return expired
 
     def _schedule(self) -> None:
         self._scheduler = scheduler_for(
