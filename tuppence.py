@@ -9,12 +9,12 @@ import typer
 
 import exporters.cli
 import exporters.cost_commands
-import recommender.assess_commands
 import recommender.cli
-import recommender.deliver_commands
-import recommender.emit_commands
-import recommender.ledger_commands
-import recommender.publish_commands
+import recommender.commands.assess
+import recommender.commands.deliver
+import recommender.commands.emit
+import recommender.commands.ledger
+import recommender.commands.publish
 from exporters.core.config_commands import config_app
 from exporters.core.logging import LogFormat, LogLevel, configure_logging
 from exporters.settings import ExporterSettings
@@ -58,14 +58,14 @@ def common(
 for commands in (
     exporters.cli.app,
     recommender.cli.app,
-    recommender.emit_commands.app,
-    recommender.ledger_commands.app,
-    recommender.assess_commands.app,
-    recommender.publish_commands.app,
-    recommender.deliver_commands.app,
+    recommender.commands.emit.app,
+    recommender.commands.ledger.app,
+    recommender.commands.assess.app,
+    recommender.commands.publish.app,
+    recommender.commands.deliver.app,
 ):
     app.registered_commands.extend(commands.registered_commands)
-app.add_typer(recommender.publish_commands.mode_app, name="mode")
+app.add_typer(recommender.commands.publish.mode_app, name="mode")
 app.add_typer(exporters.cost_commands.costs_app, name="costs")
 app.add_typer(config_app([ExporterSettings, RecommenderSettings]), name="config")
 

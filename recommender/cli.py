@@ -20,11 +20,11 @@ from exporters.core.sections import ALL_SECTIONS
 from exporters.core.settings_file import ConfigOption, settings_path
 from recommender.advise.plan import Plan
 from recommender.assessed import assessed
-from recommender.burst_commands import write_bursts
 from recommender.calibrating import learnt
+from recommender.commands.burst import write_bursts
+from recommender.commands.forecast import write_forecasts
 from recommender.demo.run import run_demo, write_company
 from recommender.explained import explained, find
-from recommender.forecast_commands import write_forecasts
 from recommender.listing import write_plan
 from recommender.outlook import ahead_at, outlook_at
 from recommender.recorded import ahead_remembered, recorded, remembered, unrecorded
@@ -35,10 +35,10 @@ from recommender.report.document import schema
 from recommender.report.of_owner import owner_report
 from recommender.report.registry import FORMATS
 from recommender.report.view_model import report_of
-from recommender.report.week import Week
 from recommender.report.write import write_report
 from recommender.settings import RecommenderSettings
-from recommender.weekly import week_facts
+from recommender.week.calendar import Week
+from recommender.week.facts import week_facts
 
 THRESHOLD_MET = 3
 

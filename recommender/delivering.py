@@ -18,7 +18,7 @@ from recommender.ledger.store import Ledger, Reader
 from recommender.report.deliver.contract import DeliveryUnsureError, Parcel
 from recommender.report.deliver.due import EVERY_OWNER, Due, due, due_week
 from recommender.report.deliver.registry import send
-from recommender.report.week import Week
+from recommender.week.calendar import Week
 
 _log = structlog.get_logger(__name__)
 

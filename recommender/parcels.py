@@ -17,9 +17,9 @@ from recommender.report.deliver.due import EVERY_OWNER
 from recommender.report.of_owner import owner_report
 from recommender.report.view import Report
 from recommender.report.view_model import report_of
-from recommender.report.week import Week
 from recommender.settings import RecommenderSettings
-from recommender.weekly import WeekFacts, owners_of, week_facts
+from recommender.week.calendar import Week
+from recommender.week.facts import WeekFacts, owners_of, week_facts
 
 CHARTS_OF_A_MAIL = ("spend", "savings", "demand", "price")
 """Kinds of charts, one of each: more pictures than that nobody scrolls through."""

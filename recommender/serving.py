@@ -27,7 +27,6 @@ from recommender.parcels import parcels_of, report_of_week
 from recommender.publishing import Publishing, running_in
 from recommender.recorded import Recorded, recorded
 from recommender.report.view import Report
-from recommender.report.week import Week
 from recommender.scored import all_scores
 from recommender.serve.access import TokenFile
 from recommender.serve.advice_index import Advice
@@ -38,6 +37,7 @@ from recommender.serve.last_plan import LastPlan
 from recommender.settings import RecommenderSettings
 from recommender.verification import verify
 from recommender.watched import pending_at
+from recommender.week.calendar import Week
 
 _log = structlog.get_logger(__name__)
 

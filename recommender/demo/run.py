@@ -23,10 +23,10 @@ from recommender.recorded import recorded
 from recommender.report.assessment import STEM, write_assessment
 from recommender.report.json import render as as_json
 from recommender.report.view_model import report_of
-from recommender.report.week import Week
 from recommender.report.write import write_report
 from recommender.settings import RecommenderSettings
-from recommender.weekly import week_facts
+from recommender.week.calendar import Week
+from recommender.week.facts import week_facts
 
 SOURCE = "onprem"
 """The one source that the demonstration asks; the others are packaged."""

@@ -15,11 +15,11 @@ from pydantic import Field
 from recommender.advise.plan import Plan
 from recommender.advise.record import Gbp, Part
 from recommender.ledger.measurement import Realised, Savings
-from recommender.quarter import measured_in
 from recommender.report.week_demand import burst_days
 from recommender.report.week_ledger import owner_of
-from recommender.spend import SpendChange
-from recommender.weekly import Demanded, Past, WeekFacts
+from recommender.week.facts import Demanded, Past, WeekFacts
+from recommender.week.quarter import measured_in
+from recommender.week.spend import SpendChange
 
 OF_ALL_OWNERS = (
     "gap_ratio",

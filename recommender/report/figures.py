@@ -10,7 +10,7 @@ from recommender.report import words
 from recommender.report.view import Figure
 from recommender.report.week_ledger import realised_section
 from recommender.report.week_spend import change_note, spent
-from recommender.weekly import WeekFacts
+from recommender.week.facts import WeekFacts
 
 
 def figures_of(plan: Plan, facts: WeekFacts | None) -> tuple[Figure, ...]:

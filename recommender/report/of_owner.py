@@ -19,11 +19,11 @@ from recommender.report.document import OF_ALL_OWNERS
 from recommender.report.sections import Key, key_of
 from recommender.report.view import Report
 from recommender.report.view_model import report_of
-from recommender.report.week import Week
 from recommender.report.week_ledger import owner_of
 from recommender.report.words import shown
-from recommender.spend import Spend
-from recommender.weekly import Past, WeekFacts, owners_of
+from recommender.week.calendar import Week
+from recommender.week.facts import Past, WeekFacts, owners_of
+from recommender.week.spend import Spend
 
 _DIGITS = 9
 

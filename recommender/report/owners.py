@@ -13,7 +13,7 @@ from recommender.report import words
 from recommender.report.view import MOST_ROWS, Owner
 from recommender.report.view_week import OwnerAdvice, OwnerTable
 from recommender.report.week_spend import change_of, spent
-from recommender.weekly import WeekFacts
+from recommender.week.facts import WeekFacts
 
 MOST_OWNERS = 20
 MOST_ADVICE = 3

@@ -24,12 +24,12 @@ from recommender.report.notices import counting, machines, notices
 from recommender.report.owners import owner_tables, owners
 from recommender.report.sections import refused_offers, rule_costs, sources, unknown
 from recommender.report.view import Advice, OwnedCapacity, Place, Report
-from recommender.report.week import Week
 from recommender.report.week_charts import week_charts
 from recommender.report.week_demand import demand_section
 from recommender.report.week_ledger import events_section, realised_section
 from recommender.report.week_spend import spend_section
-from recommender.weekly import WeekFacts
+from recommender.week.calendar import Week
+from recommender.week.facts import WeekFacts
 
 TOP = 10
 SOURCE_OLD_AFTER = timedelta(hours=36)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import polars as pl
 
-from recommender.price_points import VCPU
 from recommender.report import words
 from recommender.report.charts.drawing import Chart
-from recommender.report.charts.frames import PricePoint
 from recommender.report.charts.price_history import price_history
 from recommender.report.week_demand import demand_charts
 from recommender.report.week_ledger import saved_chart
 from recommender.report.week_spend import spend_chart
-from recommender.weekly import WeekFacts
+from recommender.week.facts import WeekFacts
+from recommender.week.frames import PricePoint
+from recommender.week.price_points import VCPU
 
 MOST_GPU_CHARTS = 4
 

@@ -14,7 +14,7 @@ from recommender.report.charts.demand import demand_chart
 from recommender.report.charts.drawing import Chart
 from recommender.report.charts.frames import DemandPoint
 from recommender.report.view_week import BurstDay, DemandSection, ForecastLine
-from recommender.weekly import Demanded, WeekFacts
+from recommender.week.facts import Demanded, WeekFacts
 
 MOST_CHARTS = 4
 MOST_LINES = 20

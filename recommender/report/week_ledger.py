@@ -11,15 +11,15 @@ import polars as pl
 from exporters.core.money import pounds
 from recommender.advise.capacity_record import CapacityRecommendation
 from recommender.ledger.measurement import Realised, Savings
-from recommender.quarter import measured_in
 from recommender.report import words
 from recommender.report.capacity_lines import hourly
 from recommender.report.charts.drawing import Chart
 from recommender.report.charts.frames import SavingPoint
 from recommender.report.charts.savings import savings_chart
 from recommender.report.view_week import EventCount, EventLine, EventsSection, RealisedMove, RealisedSection
-from recommender.week_events import Happened, WeekEvent
-from recommender.weekly import Advised, Past
+from recommender.week.events import Happened, WeekEvent
+from recommender.week.facts import Advised, Past
+from recommender.week.quarter import measured_in
 
 MOST_A_KIND = 10
 """Lines of one kind of event on a page; decisions of people come first."""

@@ -15,8 +15,8 @@ from recommender.report.charts.drawing import Chart
 from recommender.report.charts.frames import Change
 from recommender.report.charts.waterfall import waterfall
 from recommender.report.view_week import SpendReason, SpendSection
-from recommender.spend import SpendChange
-from recommender.weekly import WeekFacts
+from recommender.week.facts import WeekFacts
+from recommender.week.spend import SpendChange
 
 _BECAUSE = {"new": "it is new", "gone": "it is gone"}
 

@@ -13,7 +13,6 @@ from prometheus_client.exposition import choose_encoder
 from exporters.core.clock import Clock
 from exporters.core.errors import SettingsError, TuppenceError
 from recommender.report.view import Report
-from recommender.report.week import Week
 from recommender.serve.access import Access
 from recommender.serve.advice_pages import advice_pages
 from recommender.serve.answers import NOT_YET, served_now
@@ -32,6 +31,7 @@ from recommender.serve.price_shelf import PriceShelf
 from recommender.serve.problem import add_handlers
 from recommender.serve.report_pages import MakeReport, report_pages
 from recommender.settings import RecommenderSettings, RecommenderWebSettings
+from recommender.week.calendar import Week
 
 VERSION = "1"
 """Of the API, as its paths have it."""

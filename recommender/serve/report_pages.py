@@ -20,11 +20,11 @@ from recommender.ledger.store import Ledger
 from recommender.report import html as report_html
 from recommender.report import words
 from recommender.report.view import Report
-from recommender.report.week import Week
 from recommender.serve.access import Access
 from recommender.serve.layout import html, report_headers
 from recommender.serve.problem import RETRY_AFTER_SECONDS, ProblemError
 from recommender.settings import LedgerSettings
+from recommender.week.calendar import Week
 
 _HERE = "/reports"
 WEEKS = 104

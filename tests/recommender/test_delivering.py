@@ -18,8 +18,8 @@ from recommender.delivering import Parcels, deliver, deliver_due, only
 from recommender.ledger.deliveries import DeliveryState
 from recommender.ledger.store import Ledger
 from recommender.report.deliver.contract import Parcel
-from recommender.report.week import Week
 from recommender.settings import LedgerSettings
+from recommender.week.calendar import Week
 from tests.recommender.report.example import example
 
 WEEK = Week.parse("2026-W48")

@@ -5,16 +5,6 @@ from __future__ import annotations
 import dataframely as dy
 
 
-class PricePoint(dy.Schema):
-    """The cheapest price of a unit in a region on one day."""
-
-    day = dy.Date(primary_key=True)
-    provider = dy.String(primary_key=True)
-    region = dy.String(primary_key=True)
-    unit = dy.String(primary_key=True, description="vCPU, or the GPU's model")
-    gbp_per_hour = dy.Float64(min=0, description="cheapest on-demand price of one unit")
-
-
 class DemandPoint(dy.Schema):
     """Demand of one resource class of a cluster at one time, or what is forecast of it."""
 

@@ -9,7 +9,7 @@ import polars as pl
 
 from exporters.core.money import rate
 from recommender.report.charts.drawing import COLOURS, DASHES, HEIGHT, WIDTH, Chart
-from recommender.report.charts.frames import PricePoint
+from recommender.week.frames import PricePoint
 
 MOST_REGIONS = 5
 """Lines that can be told apart; the cheapest regions of the last day are drawn, all stand in the table."""

@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 
 from recommender.deliver_settings import Channel, DeliverSettings
 from recommender.ledger.deliveries import Delivery, DeliveryState
-from recommender.report.week import Week
+from recommender.week.calendar import Week
 
 DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 EVERY_OWNER = "*"

@@ -16,7 +16,7 @@ from recommender.advise.plan import Plan
 from recommender.demo.exporter_process import running_exporter
 from recommender.emit.index import Index
 from recommender.emit.registry import SYSTEMS
-from recommender.report.week import Week
+from recommender.week.calendar import Week
 from tests.recommender.emit.test_every_system import checker
 from tests.servers.prometheus import promtool
 

@@ -16,10 +16,10 @@ from recommender.delivering import Parcels
 from recommender.ledger.deliveries import DeliveryState, standing_of
 from recommender.ledger.store import Ledger
 from recommender.report.deliver.contract import Parcel
-from recommender.report.week import Week
 from recommender.serve.app import create_app
 from recommender.serving import RecommenderService
 from recommender.settings import LedgerSettings, RecommenderSettings
+from recommender.week.calendar import Week
 from tests.recommender.report.example import example
 
 MONDAY_NINE = datetime(2026, 11, 30, 9, tzinfo=UTC)

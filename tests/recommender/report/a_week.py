@@ -16,12 +16,12 @@ from recommender.forecast.foretold import Foretold
 from recommender.forecast.frames import ForecastFrame, NotForecast
 from recommender.ledger.events import EventKind
 from recommender.ledger.measurement import Outcome, Realised
-from recommender.quarter import Quarter
-from recommender.report.charts.frames import PricePoint
-from recommender.report.week import Week
-from recommender.spend import Contribution, Spend, SpendChange
-from recommender.week_events import Happened, WeekEvent
-from recommender.weekly import Advised, Demanded, Past, WeekFacts
+from recommender.week.calendar import Week
+from recommender.week.events import Happened, WeekEvent
+from recommender.week.facts import Advised, Demanded, Past, WeekFacts
+from recommender.week.frames import PricePoint
+from recommender.week.quarter import Quarter
+from recommender.week.spend import Contribution, Spend, SpendChange
 from tests.recommender.ledger.happened import event
 
 START = datetime(2026, 11, 23, tzinfo=UTC)

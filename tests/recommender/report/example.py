@@ -15,7 +15,7 @@ from recommender.advise.plan import Plan
 from recommender.report.registry import FORMATS, Format
 from recommender.report.view import Report
 from recommender.report.view_model import report_of
-from recommender.report.week import Week
+from recommender.week.calendar import Week
 from tests.recommender.advise.own_racks import asked
 from tests.recommender.burst.history import full_usage
 from tests.recommender.report.a_week import facts

@@ -14,10 +14,10 @@ from recommender.report.document import schema
 from recommender.report.of_owner import of_owner, owner_report, reports_by_scope
 from recommender.report.registry import FORMATS, Format
 from recommender.report.view import Report
-from recommender.report.week import Week
-from recommender.spend import Spend
-from recommender.week_events import Happened
-from recommender.weekly import WeekFacts
+from recommender.week.calendar import Week
+from recommender.week.events import Happened
+from recommender.week.facts import WeekFacts
+from recommender.week.spend import Spend
 from tests.recommender.report.a_week import START, change, demanded, happened, move, past, prices
 from tests.recommender.world import plan, workload
 

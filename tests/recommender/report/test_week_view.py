@@ -9,14 +9,14 @@ import polars as pl
 import pytest
 
 from recommender.advise.plan import Plan
-from recommender.price_points import COLUMNS, points_of
 from recommender.report.registry import FORMATS
 from recommender.report.view import MOST_ROWS, Report
 from recommender.report.view_model import report_of
-from recommender.report.week import Week
-from recommender.spend import Spend
-from recommender.week_events import Happened
-from recommender.weekly import WeekFacts
+from recommender.week.calendar import Week
+from recommender.week.events import Happened
+from recommender.week.facts import WeekFacts
+from recommender.week.price_points import COLUMNS, points_of
+from recommender.week.spend import Spend
 from tests.recommender.report.a_week import change, facts, happened, past
 from tests.recommender.world import machine, plan, workload
 

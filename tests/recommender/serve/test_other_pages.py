@@ -11,9 +11,9 @@ import pytest
 from exporters.core.clock import FixedClock
 from exporters.core.errors import IntegrityError
 from recommender.report.view import Report
-from recommender.report.week import Week
 from recommender.serve.problem import ProblemError
 from recommender.serve.report_pages import Archive
+from recommender.week.calendar import Week
 from tests.builders import NOON
 from tests.recommender.report.example import example
 from tests.recommender.serve.conftest import Served

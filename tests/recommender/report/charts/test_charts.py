@@ -12,10 +12,11 @@ import pytest
 
 from recommender.report.charts.demand import demand_chart
 from recommender.report.charts.drawing import Chart, png, svg
-from recommender.report.charts.frames import Change, DemandPoint, PricePoint, SavingPoint
+from recommender.report.charts.frames import Change, DemandPoint, SavingPoint
 from recommender.report.charts.price_history import price_history
 from recommender.report.charts.savings import savings_chart
 from recommender.report.charts.waterfall import waterfall
+from recommender.week.frames import PricePoint
 
 MONDAY = date(2026, 11, 23)
 

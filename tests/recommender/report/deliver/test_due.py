@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from recommender.deliver_settings import DeliverSettings
 from recommender.ledger.deliveries import Delivery, DeliveryState
 from recommender.report.deliver.due import due, due_week, last_time
-from recommender.report.week import Week
+from recommender.week.calendar import Week
 
 MONDAY_NINE = datetime(2026, 11, 30, 9, tzinfo=UTC)
 WEEK = Week.parse("2026-W48")

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from exporters.store.read import Prices, combine
 from recommender.advise.decision import Question
-from recommender.spend import SpendChange, WeekAsked, spend_changes
+from recommender.week.spend import SpendChange, WeekAsked, spend_changes
 from tests.builders import NOON, fx_table, snapshot
 from tests.recommender import world
 

@@ -35,13 +35,13 @@ from recommender.observe.fleet import pools
 from recommender.observe.latency import latencies
 from recommender.observe.workloads import observe
 from recommender.outlook import Ahead, ahead_at
-from recommender.price_archive import price_history_of
-from recommender.quarter import Quarter
-from recommender.report.charts.frames import PricePoint
-from recommender.report.week import Week
 from recommender.settings import RecommenderSettings
-from recommender.spend import Spend, WeekAsked, spend_changes
-from recommender.week_events import WeekEvent, week_events
+from recommender.week.calendar import Week
+from recommender.week.events import WeekEvent, week_events
+from recommender.week.frames import PricePoint
+from recommender.week.price_archive import price_history_of
+from recommender.week.quarter import Quarter
+from recommender.week.spend import Spend, WeekAsked, spend_changes
 
 MOST_EVENTS = 2_000
 """Events whose advice is read; of more, only the number is told."""

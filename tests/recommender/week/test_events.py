@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from recommender.ledger.events import Event
-from recommender.week_events import Happened, week_events
+from recommender.week.events import Happened, week_events
 from tests.builders import NOON
 from tests.recommender.ledger.happened import event, story
 

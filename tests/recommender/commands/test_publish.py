@@ -14,8 +14,9 @@ import time_machine
 import yaml
 from typer.testing import CliRunner, Result
 
-from recommender import publish_commands, serving
+from recommender import serving
 from recommender.cli import load_settings
+from recommender.commands import publish as publish_commands
 from recommender.emit.live import withdraw
 from recommender.emit.live.modes import Mode
 from recommender.publishing import approve

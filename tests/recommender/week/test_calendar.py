@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime
 
 import pytest
 
-from recommender.report.week import Week
+from recommender.week.calendar import Week
 
 
 @pytest.mark.parametrize("text", ["2026-W48", "2026W48", "2026-11-23", "2026-11-25", "2026-11-29"])

@@ -15,10 +15,10 @@ from exporters.core.clock import SystemClock
 from exporters.core.output import ListFormat, errors_explained, stderr, write_rows
 from exporters.core.settings_file import ConfigOption
 from recommender.cli import OutputOption, load_settings
+from recommender.commands.ledger import AuthorOption, ReasonOption
 from recommender.emit.live.modes import Allowed, Mode
 from recommender.emit.live.publisher import Withdrawn
 from recommender.emit.live.rbac import rights
-from recommender.ledger_commands import AuthorOption, ReasonOption
 from recommender.observe.hub_fleet import DISAGREE
 from recommender.publishing import Published, Publishing, approve, mode_in_force, running_in
 from recommender.recorded import recorded

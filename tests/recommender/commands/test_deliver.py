@@ -12,14 +12,14 @@ import time_machine
 import yaml
 from typer.testing import CliRunner, Result
 
-from recommender import deliver_commands
+from recommender.commands import deliver as deliver_commands
 from recommender.deliver_settings import DeliverSettings
 from recommender.delivering import Parcels
 from recommender.ledger.deliveries import DeliveryState
 from recommender.parcels import link, parcels_of
 from recommender.report.deliver.contract import DeliveryUnsureError
-from recommender.report.week import Week
 from recommender.settings import RecommenderSettings
+from recommender.week.calendar import Week
 from tests.builders import NOON
 from tuppence import app
 

@@ -20,9 +20,9 @@ from exporters.core.errors import StoreError
 from exporters.store.read import manifests, sources
 from exporters.store.shelf import ReadableShelf, open_readable
 from exporters.store.snapshot import FX_SOURCE, Manifest
-from recommender.price_points import COLUMNS, Region, points_of
-from recommender.report.charts.frames import PricePoint
 from recommender.settings import RecommenderSettings
+from recommender.week.frames import PricePoint
+from recommender.week.price_points import COLUMNS, Region, points_of
 
 MOST_DAYS = 90
 

@@ -26,7 +26,7 @@ from recommender.report import words
 from recommender.report.deliver.contract import Parcel
 from recommender.report.deliver.due import due, scopes_of
 from recommender.report.deliver.registry import outline
-from recommender.report.week import Week
+from recommender.week.calendar import Week
 
 app = typer.Typer(no_args_is_help=True)
 

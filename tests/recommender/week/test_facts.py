@@ -25,11 +25,11 @@ from recommender.outlook import Ahead, ahead_at
 from recommender.recorded import recorded
 from recommender.report.of_owner import reports_by_scope
 from recommender.report.view_model import report_of
-from recommender.report.week import Week
 from recommender.report.week_demand import burst_days
 from recommender.settings import RecommenderSettings
-from recommender.week_events import Happened
-from recommender.weekly import WeekFacts, week_facts
+from recommender.week.calendar import Week
+from recommender.week.events import Happened
+from recommender.week.facts import WeekFacts, week_facts
 from tests.builders import NOON
 
 MONDAY = datetime(2026, 11, 30, tzinfo=UTC)

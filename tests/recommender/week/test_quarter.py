@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime
 
 import pytest
 
-from recommender.quarter import Quarter, measured_in
+from recommender.week.quarter import Quarter, measured_in
 from tests.recommender.report.a_week import move
 
 

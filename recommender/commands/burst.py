@@ -11,7 +11,7 @@ import polars as pl
 from exporters.core.output import ListFormat, print_table
 from recommender.advise.capacity_record import CapacityRecommendation
 from recommender.burst.burst import BurstPlan
-from recommender.forecast_commands import frames_as_json, rounded
+from recommender.commands.forecast import frames_as_json, rounded
 from recommender.outlook import Ahead
 
 _TITLES = {
