@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from sys import intern
 from typing import Any, Literal
 
 from exporters.core.money import pence
 from exporters.core.units import HOURS_PER_MONTH
+from recommender.advise.compact import compact
 from recommender.advise.decision import Question
 from recommender.advise.evidence import FlowFinder, PriceFinder
 from recommender.advise.expected import observed_days, saving_range, trust
@@ -33,6 +35,7 @@ DIGITS = 9
 """Decimal places of rates in the plan: a billionth of a pound an hour."""
 
 _PLACE = ("cluster", "pool", "provider", "region", "instance_type", "capacity_type", "architecture")
+_SHARED_BY_TARGETS = ("namespace", "workload_kind", "criticality", "interruption_tolerance")
 _REQUESTS = ("vcpu_request_mean", "memory_gib_request_mean", "gpu_request_mean")
 
 
@@ -67,7 +70,7 @@ class Builder:
         owed_to, legal_basis = self.broken.get(row["w"], (None, None))
         own_refusals = tuple(Refusal(**one.model_dump(exclude={"workload"})) for one in refused)
         saves = kind is not Kind.COMPLIANCE
-        return Recommendation(
+        made = Recommendation(
             id=id_of(row),
             etag=etag(current, recommended, one_off, prices, flows, sorted((name, row[name]) for name in _REQUESTS)),
             kind=kind,
@@ -101,6 +104,7 @@ class Builder:
             proposed_at=self.question.at,
             expires_at=self.question.at + timedelta(hours=self.question.expires_after_hours),
         )
+        return compact(made)
 
     def _usage(self, row: Mapping[str, Any], days: float) -> UsageEvidence:
         start, end = self.question.usage_window
@@ -146,19 +150,25 @@ def id_of(row: Mapping[str, Any]) -> str:
 
 def _target(row: Mapping[str, Any]) -> Target:
     return Target(
-        cluster=row["from_cluster"],
-        owner=row["owner"] or None,
-        residency_class=row["residency_class"] or None,
-        **{name: row[name] for name in ("namespace", "workload_kind", "workload")},
-        **{name: row[name] for name in ("criticality", "interruption_tolerance", "gang_size")},
+        cluster=intern(row["from_cluster"]),
+        owner=_known(row["owner"]),
+        residency_class=_known(row["residency_class"]),
+        workload=row["workload"],
+        gang_size=row["gang_size"],
+        **{name: intern(row[name]) for name in _SHARED_BY_TARGETS},
     )
+
+
+def _known(name: str | None) -> str | None:
+    """A name that many records share, held once; None: it is empty."""
+    return intern(name) if name else None
 
 
 def _side(row: Mapping[str, Any], place: str, cost: str) -> PricedPlace:
     return PricedPlace(
-        jurisdiction=row[f"{place}_jurisdiction"] or None,
+        jurisdiction=_known(row[f"{place}_jurisdiction"]),
         latency_ms=row[f"{cost}latency_ms"],
-        **{name: row[f"{place}_{name}"] for name in _PLACE},
+        **{name: intern(row[f"{place}_{name}"]) for name in _PLACE},
         **{term: round(row[f"{cost}{term}"], DIGITS) for term in (*TERMS, "gbp_per_hour", "full_gbp_per_hour")},
     )
 

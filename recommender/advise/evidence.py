@@ -38,14 +38,19 @@ class PriceFinder:
         )
         found = offers.join(wanted.unique(), on=_FOUND_BY, how="semi")
         self._offers = {tuple(row[name] for name in _FOUND_BY): row for row in found.iter_rows(named=True)}
+        self._told: dict[tuple[str, ...], PriceEvidence] = {}
 
     def of(self, row: Mapping[str, Any]) -> tuple[PriceEvidence, ...]:
         """This will return the offers of the place left and the place advised."""
         return tuple(self.as_offered(side, row, prefix) for side, prefix in self._sides)
 
     def as_offered(self, side: Side, row: Mapping[str, Any], prefix: str = "to") -> PriceEvidence:
-        """This will return the offer of one place."""
-        return self._evidence(side, self._offers[tuple(row[f"{prefix}_{name}"] for name in _FOUND_BY)])
+        """This will return the offer of one place; the same offer is the same object, however many rest on it."""
+        key = tuple(row[f"{prefix}_{name}"] for name in _FOUND_BY)
+        told = self._told.get((side, *key))
+        if told is None:
+            told = self._told[side, *key] = self._evidence(side, self._offers[key])
+        return told
 
     def _evidence(self, side: Side, offer: Mapping[str, Any]) -> PriceEvidence:
         manifest = self._manifests[offer["source"]]

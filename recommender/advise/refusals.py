@@ -9,11 +9,13 @@ refused to workloads that move is told, and what would save most.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from sys import intern
 
 import polars as pl
 
 from exporters.core.money import pence
 from exporters.core.units import HOURS_PER_MONTH
+from recommender.advise.compact import compact
 from recommender.advise.plan import RuleCount, WorkloadRefusal
 from recommender.advise.record import Refusal, WorkloadName
 from recommender.guard.decided import DECISIONS
@@ -175,7 +177,12 @@ def _refusal(row: dict[str, object], *, stage: str) -> WorkloadRefusal:
     if isinstance(cost, float) and isinstance(planned, float):
         fields["gbp_per_hour"] = round(cost, _DIGITS)
         fields["rule_costs_gbp_per_month"] = pence(max(0.0, planned - cost) * HOURS_PER_MONTH)
-    return WorkloadRefusal.model_validate(fields)
+    return compact(WorkloadRefusal.model_validate({name: _held_once(value) for name, value in fields.items()}))
+
+
+def _held_once(value: object) -> object:
+    # Rules, places and reasons are few beside the refusals that name them.
+    return intern(value) if isinstance(value, str) else value
 
 
 def _order(one: Refusal) -> tuple[float, str, str, str]:
