@@ -27,6 +27,7 @@ from recommender.report.calibration import with_calibration
 from recommender.report.view import Report
 from recommender.report.view_model import report_of
 from recommender.serve.advice_index import Advice, AdviceIndex
+from recommender.serve.plan_document import PlanDocument
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,15 +38,20 @@ class Served:
         plan: the plan.
         report: its view model.
         page: the report as HTML.
-        document: the plan as JSON.
+        written: the plan as JSON.
         index: what is listed, with decisions made since.
     """
 
     plan: Plan
     report: Report
     page: bytes
-    document: bytes
+    written: PlanDocument
     index: AdviceIndex
+
+    @property
+    def document(self) -> bytes:
+        """The plan as JSON; made anew at each call."""
+        return self.written.read()
 
     @classmethod
     def of(cls, plan: Plan, learnt: Learnt | None = None, kept: Iterable[Advice] = ()) -> Served:
@@ -55,7 +61,7 @@ class Served:
             plan=plan,
             report=report,
             page=html.render(report).encode(),
-            document=plan.to_json().encode(),
+            written=PlanDocument.of(plan),
             index=AdviceIndex.of(plan, kept),
         )
 
