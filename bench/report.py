@@ -1,7 +1,8 @@
 """How long the report takes, and how much memory, where there is much to say: ``PYTHONPATH=. python bench/report.py``.
 
-Builds the report of a plan with 50,000 recommendations, each with its own name, owner, reasons, prices and figures, and
-writes HTML, Markdown, CSV and JSON. The plan is there before the clock starts; its own memory is told apart.
+Builds the report of a plan with 50,000 recommendations, each with its own name, owner, reasons and figures, and writes
+HTML, Markdown, CSV and JSON. The plan is made by the product's own evaluations before the clock starts; its memory
+is told apart.
 """
 
 from __future__ import annotations
@@ -11,56 +12,61 @@ import resource
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
-from recommender.advise.plan import Placement, Plan
+from recommender.advise.plan import Placement, Plan, WorkloadRefusal
 from recommender.advise.record import Recommendation
 from recommender.report.registry import FORMATS
 from recommender.report.view_model import report_of
-from recommender.report.week import Week
 from recommender.report.write import write_report
+from recommender.week.calendar import Week
 from tests.recommender.report.a_week import facts
-from tests.recommender.world import plan, workload
+from tests.recommender.world import BELGIUM, GENERAL, METAL, SPOT, plan, policy, pools, workload
 
 OWNERS = 120
+BATCH = 1_000
+"""Workloads of an evaluation: the report is measured, not what 50,000 workloads take to evaluate."""
+
+SORTS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("web", {}),
+    ("api", {"residency_class": "europe"}),
+    ("renderer", {"interruption_tolerance": "spot", "residency_class": "anywhere"}),
+)
 
 
 def many(count: int) -> Plan:
-    """This will return a plan of so many recommendations, made of real ones that differ in every name."""
-    made = plan(
-        workload("web", vcpu_request_mean=1.0, memory_gib_request_mean=4.0),
-        workload("api", residency_class="europe", vcpu_request_mean=1.0, memory_gib_request_mean=4.0),
-        workload("renderer", interruption_tolerance="spot", residency_class="anywhere"),
+    """This will return a plan of so many recommendations, made by evaluations of BATCH workloads that all move.
+
+    What is one row of a plan (recommendations, placements, refusals) is of all evaluations, the rest of the last.
+    """
+    advised: list[Recommendation] = []
+    placed: list[Placement] = []
+    refused: list[WorkloadRefusal] = []
+    for start in range(0, count, BATCH):
+        made = _batch(range(start, min(start + BATCH, count)))
+        advised.extend(one.model_copy(update={"rank": start + one.rank}) for one in made.recommendations)
+        placed.extend(made.placements)
+        refused.extend(made.refused)
+    summary = made.summary.model_copy(
+        update={"workloads": count, "workloads_priced": count, "recommendations": len(advised)}
     )
-    texts = [one.model_dump(mode="json", exclude_none=True) for one in made.recommendations]
-    advised = [_named(texts[number % len(texts)], number) for number in range(count)]
-    placed = tuple(_placed(one) for one in advised)
-    summary = made.summary.model_copy(update={"workloads": count, "workloads_priced": count, "recommendations": count})
-    return made.model_copy(update={"recommendations": tuple(advised), "placements": placed, "summary": summary})
+    rows = {"recommendations": tuple(advised), "placements": tuple(placed), "refused": tuple(refused)}
+    return made.model_copy(update={"summary": summary, **rows})
 
 
-def _named(record: dict[str, object], number: int) -> Recommendation:
-    name = f"{record['target']['workload']}-{number}"  # type: ignore[index]
-    target = {**record["target"], "workload": name, "owner": f"team-{number % OWNERS}"}  # type: ignore[dict-item]
-    changed = {"id": f"{number:016x}", "rank": number + 1, "title": f"Move shop/{name}", "target": target}
-    return Recommendation.model_validate(record | changed)
-
-
-def _placed(one: Recommendation) -> Placement:
-    target, to = one.target, one.recommended
-    return Placement(
-        cluster=target.cluster,
-        namespace=target.namespace,
-        workload_kind=target.workload_kind,
-        workload=target.workload,
-        to_cluster=to.cluster,
-        to_pool=to.pool,
-        instance_type=to.instance_type,
-        capacity_type=to.capacity_type,
-        gbp_per_hour=to.gbp_per_hour,
-        current_gbp_per_hour=one.current.gbp_per_hour,
-        owner=target.owner,
-        recommendation_id=one.id,
+def _batch(numbers: range) -> Plan:
+    return plan(
+        *(_workload(number) for number in numbers),
+        pools=pools(GENERAL, SPOT, BELGIUM, METAL | {"nodes_max": None}),
+        policy=policy(steady={"max_moves_per_week": BATCH, "min_saving_gbp_per_month": 1.0}),
     )
+
+
+def _workload(number: int) -> dict[str, Any]:
+    name, changes = SORTS[number % len(SORTS)]
+    vcpus = 1.0 + number % 1009 / 1009
+    figures = {"vcpu_request_mean": vcpus, "memory_gib_request_mean": 4.0 * vcpus}
+    return workload(f"{name}-{number}", owner=f"team-{number % OWNERS}", **figures, **changes)
 
 
 def peak_mib() -> float:
