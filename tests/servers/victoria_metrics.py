@@ -5,6 +5,7 @@ Where it is missing a test is skipped with the reason; with ``CI=true`` it fails
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -32,6 +33,7 @@ def running_victoria_metrics() -> Iterator[str]:
         folder = Path(name)
         url = f"http://127.0.0.1:{(port := free_port())}"
         flags = [f"-storageDataPath={folder / 'data'}", f"-httpListenAddr=127.0.0.1:{port}", "-retentionPeriod=20y"]
+        flags.append("-search.disableCache")  # what is imported later must be seen by the next query
         with (folder / "log").open("wb") as log:
             process = subprocess.Popen([binary, *flags], stdout=log, stderr=log)
         try:
@@ -55,7 +57,19 @@ def import_text(url: str, open_metrics: str) -> None:
     samples = [line.rsplit(" ", 1) for line in open_metrics.splitlines() if line and not line.startswith("#")]
     text = "".join(f"{sample} {round(float(at) * 1_000)}\n" for sample, at in samples)
     httpx2.post(f"{url}/api/v1/import/prometheus", content=text.encode(), timeout=30).raise_for_status()
-    httpx2.get(f"{url}/internal/force_flush", timeout=30).raise_for_status()
+
+    def whole() -> bool:
+        httpx2.get(f"{url}/internal/force_flush", timeout=30).raise_for_status()
+        return _held(url) == len(samples)
+
+    wait_until(whole, seconds=30, otherwise=lambda: f"of {len(samples)} samples {_held(url)} are held")
+
+
+def _held(url: str) -> int:
+    """How many samples a query would see."""
+    every = {"match[]": '{__name__!=""}', "start": "0"}
+    lines = httpx2.get(f"{url}/api/v1/export", params=every, timeout=30).raise_for_status().text.splitlines()
+    return sum(len(json.loads(line)["values"]) for line in lines)
 
 
 def _answers(url: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import timedelta
@@ -37,6 +38,8 @@ DAY = timedelta(days=1)
 def config(company: Path, tmp_path: Path) -> Path:
     document = yaml.safe_load(company.read_text(encoding="utf-8"))
     document["ledger"] = {"url": str(tmp_path / "ledger.sqlite")}
+    # A policy of its own, because calibrate --apply writes into it.
+    document["policy"] = str(shutil.copy(company.with_name("policy.yaml"), tmp_path))
     path = tmp_path / "tuppence.yaml"
     path.write_text(yaml.safe_dump(document), encoding="utf-8")
     return path

@@ -15,6 +15,7 @@ from polars.testing import assert_frame_equal
 
 from exporters.core.config_file import parse_document, validate
 from exporters.core.errors import IntegrityError, SettingsError
+from exporters.core.sections import ALL_SECTIONS
 from recommender.demo.usage import week_of_usage
 from recommender.observe import usage_file
 from recommender.observe.coverage import Window
@@ -35,9 +36,8 @@ TAKEN = ("render-farm", "nightly-models", "llm-finetune", "brokerage-web", "stor
 @pytest.fixture(scope="module")
 def fleet() -> tuple[ClusterSettings, ...]:
     text = files("recommender.demo.data").joinpath("tuppence.yaml").read_text(encoding="utf-8")
-    sections = {"clusters"}
     document = parse_document(text[text.index("\nclusters:") :], source="demo", environment={})
-    return validate(document, RecommenderSettings, known=frozenset(sections)).clusters
+    return validate(document, RecommenderSettings, known=ALL_SECTIONS).clusters
 
 
 @pytest.fixture(scope="module")
