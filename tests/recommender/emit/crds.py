@@ -11,7 +11,12 @@ from typing import Any
 import jsonschema
 import pytest
 
-CRDS = Path(__file__).parents[4] / "shared" / "crds"
+_BESIDE = Path("shared") / "crds"
+CRDS = next(
+    (above / _BESIDE for above in Path(__file__).resolve().parents if (above / _BESIDE).is_dir()),
+    Path(__file__).resolve().parents[4] / _BESIDE,
+)
+"""Beside the repository, or beside a folder above it."""
 
 needs_schemas = pytest.mark.skipif(not CRDS.is_dir(), reason="the schemas of the custom resources are not at ../shared")
 

@@ -22,6 +22,7 @@ from recommender.emit.contract import Document, Manifest, Subject, System
 from recommender.emit.registry import SYSTEMS
 from recommender.emit.subject import allowed_clusters
 from recommender.emit.write import files_of
+from tests.recommender.emit.crds import CRDS, needs_schemas
 from tests.recommender.emit.golden import handed_over
 from tests.recommender.emit.placing import burst, placing, worker, worker_move
 from tests.recommender.emit.subjects import CLUSTERS, subject
@@ -188,27 +189,21 @@ def test_a_forbidden_cluster_would_be_seen(system: System) -> None:
 
 
 @cache
-def checker() -> ModuleType | None:
-    """The checker of manifests and its schemas, where a folder `shared` with them stands above the repository."""
-    for parent in Path(__file__).resolve().parents:
-        tool = parent / "shared" / "tools" / "check_manifests.py"
-        if tool.is_file() and (parent / "shared" / "crds").is_dir():
-            spec = importlib.util.spec_from_file_location("check_manifests", tool)
-            assert spec is not None
-            assert spec.loader is not None
-            module = importlib.util.module_from_spec(spec)
-            spec.loader.exec_module(module)
-            return module
-    return None
+def checker() -> ModuleType:
+    """The checker of manifests, which stands beside its schemas."""
+    spec = importlib.util.spec_from_file_location("check_manifests", CRDS.parent / "tools" / "check_manifests.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
+@needs_schemas
 @pytest.mark.parametrize("system", SYSTEMS, ids=lambda system: system.name)
 def test_every_object_is_valid_by_the_schema_of_its_kind(
     system: System, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    check = checker()
-    if check is None:
-        pytest.skip("no folder shared/crds above the repository: the schemas of the custom resources are not here")
     given_subject = handed_over()
     emitted = system.emit(given_subject)
     objects = [one for document in emitted.documents if document.form == "manifest" for one in document.objects]
@@ -216,7 +211,7 @@ def test_every_object_is_valid_by_the_schema_of_its_kind(
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    wrong = check.main(["--strict", str(tmp_path)])
+    wrong = checker().main(["--strict", str(tmp_path)])
     told = capsys.readouterr().out
     assert not objects or wrong == 0, told
     assert "VIOLATES" not in told

@@ -5,16 +5,16 @@ from __future__ import annotations
 import copy
 import json
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from exporters.core.errors import SettingsError
 from recommender.observe.decisions import Decided, OwnedBy, decisions_of
+from tests.recommender.emit.crds import CRDS, needs_schemas
 
 PREFIX = "tuppence.internal"
-SCHEMA = Path("/work/shared/crds/cluster.open-cluster-management.io_v1beta1_PlacementDecision.json")
+SCHEMA = CRDS / "cluster.open-cluster-management.io_v1beta1_PlacementDecision.json"
 
 
 def placement(name: str = "web", ids: str = "aaaa,bbbb") -> dict[str, Any]:
@@ -123,7 +123,7 @@ def test_a_time_that_is_none_is_refused() -> None:
         read(one)
 
 
-@pytest.mark.skipif(not SCHEMA.exists(), reason="the schemas of the CRDs are not on this machine")
+@needs_schemas
 def test_the_fields_that_are_read_are_those_of_the_crd() -> None:
     schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
     row = schema["properties"]["status"]["properties"]["decisions"]["items"]
