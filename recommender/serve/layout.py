@@ -13,9 +13,10 @@ from importlib.metadata import version
 from importlib.resources import files
 
 from fastapi import APIRouter, Response
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 
 from exporters.core.money import pounds, rate
+from exporters.core.web.templates import environment
 from recommender.report import words
 from recommender.report.html import style_hash, stylesheet
 
@@ -114,14 +115,8 @@ def style_path() -> str:
 
 @cache
 def _environment() -> Environment:
-    environment = Environment(
-        loader=ChoiceLoader([PackageLoader("recommender.serve"), PackageLoader("recommender.report")]),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {
+    made = environment("recommender.serve", "recommender.report")
+    made.filters |= {
         "shown": words.shown,
         "pounds": pounds,
         "rate": rate,
@@ -129,4 +124,4 @@ def _environment() -> Environment:
         "number": words.number_text,
         "percent": words.percent,
     }
-    return environment
+    return made
