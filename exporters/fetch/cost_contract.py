@@ -20,7 +20,7 @@ from pydantic import Field
 
 from exporters.core.config_file import Section
 from exporters.core.cost_frames import Charge
-from exporters.core.standing_frames import Budget, Commitment, ProviderForecast
+from exporters.core.standing_frames import Budget, Commitment, ProviderForecast, WorkloadCost
 from exporters.fetch.contract import Finding, Progress, Skipped, silent
 
 
@@ -72,6 +72,7 @@ class CostFetched:
         commitments: what is bought in advance; None: it was not asked, so that what was known stays.
         budgets: what somebody means to spend; None likewise.
         forecasts: what the provider expects; None likewise.
+        workloads: what workloads cost, of the days asked for; None: this source does not say.
         paid_requests: requests that cost money.
         skipped: what was left out and why.
     """
@@ -82,6 +83,7 @@ class CostFetched:
     commitments: dy.DataFrame[Commitment] | None = None
     budgets: dy.DataFrame[Budget] | None = None
     forecasts: dy.DataFrame[ProviderForecast] | None = None
+    workloads: dy.DataFrame[WorkloadCost] | None = None
     paid_requests: int = 0
     skipped: tuple[Skipped, ...] = ()
 
@@ -93,15 +95,17 @@ class CostSource:
     Args:
         name: the word used in settings, labels and file names.
         settings_model: its section under `costs`.
-        fetch: gives everything, or raises a SourceError or IntegrityError.
-        check: looks without fetching everything; never raises for what a user can mend.
+        fetch: of its section, that of its cloud and the request; gives everything, or raises a SourceError or IntegrityError.
+        check: of the same; looks without fetching everything; never raises for what a user can mend.
+        cloud: the section under `sources` that says how its cloud is reached (credentials, endpoints); None: none.
         extra: the optional dependency group it needs; None: the core install is enough.
     """
 
     name: str
     settings_model: type[CostSourceSettings]
-    fetch: Callable[[Any, CostRequest], CostFetched]
-    check: Callable[[Any, CostRequest], tuple[Finding, ...]]
+    fetch: Callable[[Any, Any, CostRequest], CostFetched]
+    check: Callable[[Any, Any, CostRequest], tuple[Finding, ...]]
+    cloud: str | None = None
     extra: str | None = None
 
 
