@@ -95,7 +95,8 @@ class CostSource:
     Args:
         name: the word used in settings, labels and file names.
         settings_model: its section under `costs`.
-        fetch: of its section, that of its cloud and the request; gives everything, or raises a SourceError or IntegrityError.
+        fetch: given its section, that of its cloud and the request, it gives everything, or raises a SourceError or an
+            IntegrityError.
         check: of the same; looks without fetching everything; never raises for what a user can mend.
         cloud: the section under `sources` that says how its cloud is reached (credentials, endpoints); None: none.
         extra: the optional dependency group it needs; None: the core install is enough.
