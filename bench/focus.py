@@ -27,14 +27,19 @@ ROUNDS = 3
 MOST_RATIO = 1.5
 MOST_MEMORY_MB = 1_500
 MONTH = datetime(2026, 10, 1, tzinfo=UTC)
-OWNER = '"(?:owner|team|cost-center|cost_center|costcenter)"'
+OWNERS = ("owner", "team", "cost[-_ ]?center")
 
-VCPUS = """'(?i)"(?:CoreCount|vCPUs)"\\s*:\\s*"?(\\d+(?:\\.\\d+)?)'"""
+VCPUS = """'(?i)"(?:x_)?(?:CoreCount|vCPUs)"\\s*:\\s*"?(\\d+(?:\\.\\d+)?)'"""
+MACHINE = """'"(?:x_)?(?:InstanceType|ServiceType)"\\s*:\\s*"([^"]+)"'"""
+VALUE = '(?:"((?:[^"\\\\]|\\\\.)+)"|(true|-?\\d[^,}\\s]*))'
+OWNER = ", ".join(f"nullif(regexp_extract(Tags, '[{{,]\\s*\"(?i:{tag})\"\\s*:\\s*{VALUE}', 1), '')" for tag in OWNERS)
 
 SQL = f"""
 SELECT BillingPeriodStart::DATE, ChargePeriodStart::DATE, ProviderName, BillingAccountId, SubAccountId, ServiceName,
   RegionId, ChargeCategory, PricingCategory, CommitmentDiscountId, CommitmentDiscountStatus, BillingCurrency,
-  coalesce(regexp_matches(Tags, '(?i)[{{,]\\s*{OWNER}\\s*:\\s*(?:"[^"]|true|[-\\d])'), false) AS has_owner,
+  coalesce({OWNER}) AS owner, ConsumedUnit,
+  CASE WHEN ConsumedUnit IN ('Hours', 'Hour', 'hours', 'hour', 'Hrs', 'hrs', 'h')
+    THEN regexp_extract(SkuPriceDetails, {MACHINE}, 1) END AS machine,
   CASE WHEN ChargeCategory <> 'Usage' THEN NULL
     WHEN regexp_matches(ConsumedUnit, '^(vCPU|CPU|Core)[ -]Hours?$') THEN ConsumedQuantity
     WHEN ConsumedUnit IN ('Hours', 'Hour', 'hours', 'hour', 'Hrs', 'hrs', 'h')
@@ -159,7 +164,7 @@ def duckdb(folder: str) -> tuple[float, int]:
 
     started = time.perf_counter()
     groups = engine.sql(SQL.replace("FILES", f"{folder}/*.parquet")).fetchall()
-    return time.perf_counter() - started, round(sum(row[15] for row in groups) * 100)
+    return time.perf_counter() - started, round(sum(row[17] for row in groups) * 100)
 
 
 def main() -> None:

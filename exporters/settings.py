@@ -90,8 +90,8 @@ class CostSettings(Section):
         default=(), description="Files, folders, globs, or s3://, gs://, az:// URLs of exports; empty: none are read."
     )
     owner_tags: tuple[str, ...] = Field(
-        default=("owner", "team", "cost-center", "cost_center", "costcenter"),
-        description="Tags that say who bears a cost, in any case.",
+        default=("owner", "team", "cost-center"),
+        description="Tags that say who bears a cost, the first with a value; any case, `-`, `_` or nothing between.",
     )
     settle_hours: float = Field(
         default=24, ge=0, description="Hours after its end for which a day may still grow, and is not shown as whole."

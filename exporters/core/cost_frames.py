@@ -17,26 +17,31 @@ import polars as pl
 COST: Final = pl.Decimal(38, 18)
 """Money of a charge: a request may cost 0.0000000091 dollars, and ten million of them must still add up."""
 
-DAY_KEY: Final = ("provider", "billing_account", "billing_period", "charge_day")
-"""What a later export replaces as one: a provider's account, a bill, a day."""
+FILES: Final = "files"
+"""The source of costs that come from billing exports; others are named as in fetch/cost_registry.py."""
+
+DAY_KEY: Final = ("source", "provider", "billing_account", "billing_period", "charge_day")
+"""What a later export replaces as one: of a source, a provider's account, a bill, a day."""
 
 COST_KEY: Final = (
     *DAY_KEY,
     "sub_account",
     "service",
     "region",
+    "instance_family",
     "charge_category",
     "pricing_category",
     "commitment_discount_id",
     "commitment_status",
-    "has_owner",
+    "owner",
+    "consumed_unit",
     "has_vcpu_hours",
     "currency",
 )
 """The columns that name a row of DailyCost."""
 
 NATIVE_SUMS: Final = ("billed_cost", "effective_cost", "list_cost", "contracted_cost")
-MEASURES: Final = (*NATIVE_SUMS, "vcpu_hours", "rows", "rows_without_list_cost")
+MEASURES: Final = (*NATIVE_SUMS, "consumed_quantity", "vcpu_hours", "rows", "rows_without_list_cost")
 
 
 class CostReject(StrEnum):
@@ -71,6 +76,7 @@ class Charge(dy.Schema):
     region = dy.String(nullable=True)
     sku_id = dy.String(nullable=True)
     resource_id = dy.String(nullable=True)
+    machine = dy.String(nullable=True, description="m7i.xlarge, Standard_D4s_v5, N2: as the bill names it; null: none")
     charge_category = dy.String(nullable=True, description="Usage, Purchase, Tax, Credit, Adjustment")
     pricing_category = dy.String(nullable=True)
     commitment_discount_id = dy.String(nullable=True)
@@ -84,13 +90,14 @@ class Charge(dy.Schema):
     consumed_quantity = dy.Float64(nullable=True)
     consumed_unit = dy.String(nullable=True)
     vcpu_hours = dy.Float64(nullable=True, description="where unit, or unit and machine, say so")
-    has_owner = dy.Bool(description="whether one of the owner tags has a value")
+    owner = dy.String(nullable=True, description="the value of the first owner tag that has one")
     reject = dy.String(nullable=True, description="a word of CostReject: why it is not counted")
 
 
 class DailyCost(dy.Schema):
     """What one kind of charge of one account came to on one day (UTC), in the currency of the bill."""
 
+    source = dy.String(primary_key=True, description="files, or the source that was asked")
     provider = dy.String(primary_key=True, description="aws, gcp, azure, or the provider's own name in lower case")
     billing_account = dy.String(primary_key=True)
     billing_period = dy.Date(primary_key=True, description="first day of the bill that it stands on")
@@ -98,17 +105,20 @@ class DailyCost(dy.Schema):
     sub_account = dy.String(primary_key=True, description="AWS account, Azure subscription, GCP project; empty: none")
     service = dy.String(primary_key=True)
     region = dy.String(primary_key=True, description="empty: global")
+    instance_family = dy.String(primary_key=True, description="m7i, Dsv5, n2; empty: no machine, or unknown")
     charge_category = dy.String(primary_key=True, description="Usage, Purchase, Tax, Credit, Adjustment")
     pricing_category = dy.String(primary_key=True, description="Standard, Dynamic, Committed, Other; empty: none")
     commitment_discount_id = dy.String(primary_key=True)
     commitment_status = dy.String(primary_key=True)
-    has_owner = dy.Bool(primary_key=True, description="whether an owner tag stands on it")
+    owner = dy.String(primary_key=True, description="who bears it, by an owner tag; empty: nobody")
+    consumed_unit = dy.String(primary_key=True, description="what consumed_quantity counts; empty: unknown")
     has_vcpu_hours = dy.Bool(primary_key=True, description="whether its vCPU-hours are known")
     currency = dy.String(primary_key=True, description="ISO 4217, of the bill")
     billed_cost = dy.Decimal(38, 18, description="what the invoice says")
     effective_cost = dy.Decimal(38, 18, description="upfront fees and commitments spread over what they cover")
     list_cost = dy.Decimal(38, 18, description="at list price, of the rows that have one")
     contracted_cost = dy.Decimal(38, 18, description="at the negotiated price, of the rows that have one")
+    consumed_quantity = dy.Float64(description="of rows that state it")
     vcpu_hours = dy.Float64()
     rows = dy.UInt32(min=1)
     rows_without_list_cost = dy.UInt32()
@@ -139,6 +149,7 @@ class CostRejects(dy.Schema):
 class RestatedDay(dy.Schema):
     """A day that a later export changed."""
 
+    source = dy.String(primary_key=True)
     provider = dy.String(primary_key=True)
     billing_account = dy.String(primary_key=True)
     billing_period = dy.Date(primary_key=True)

@@ -15,7 +15,18 @@ import polars as pl
 
 from exporters.core.cost_frames import COST, Charge, CommitmentStatus
 from exporters.fetch.focus_columns import CUR
-from exporters.fetch.focus_rows import moment, money, number, owned, reject_reason, text, time_format, vcpu_hours
+from exporters.fetch.focus_rows import (
+    machine_of_usage,
+    moment,
+    money,
+    number,
+    owner,
+    owner_of_columns,
+    reject_reason,
+    text,
+    time_format,
+    vcpu_hours,
+)
 
 PROVIDER: Final = "aws"
 CATEGORY: Final[Mapping[str, str]] = {
@@ -85,7 +96,8 @@ def cur_charges(raw: pl.LazyFrame, *, owner_tags: Sequence[str]) -> pl.LazyFrame
         "consumed_unit": words("consumed_unit"),
     }
     row["vcpu_hours"] = vcpu_hours(row, number(theirs["vcpu"]) if "vcpu" in theirs else None)
-    row["has_owner"] = _owned(theirs, schema, owner_tags)
+    row["machine"] = pl.coalesce(words("machine"), machine_of_usage(words("usage_type")))
+    row["owner"] = _owner(theirs, schema, owner_tags)
     row["reject"] = reject_reason(theirs, row)
     return raw.select(**{name: row[name] for name in Charge.column_names()})
 
@@ -137,11 +149,9 @@ def _status(kind: pl.Expr, commitment: pl.Expr) -> pl.Expr:
     )
 
 
-def _owned(theirs: Mapping[str, str], schema: pl.Schema, owner_tags: Sequence[str]) -> pl.Expr:
+def _owner(theirs: Mapping[str, str], schema: pl.Schema, owner_tags: Sequence[str]) -> pl.Expr:
     """CUR 2.0 has a map of tags; the older report has a column a tag."""
     if "tags" in theirs:
-        return owned(theirs["tags"], schema, owner_tags)
-    keys = {key.casefold() for key in owner_tags}
-    columns = [name for name in schema if name.startswith(_OLD_TAGS) and name.removeprefix(_OLD_TAGS) in keys]
-    values = [pl.col(name).cast(pl.String).fill_null("") != "" for name in columns]
-    return pl.any_horizontal(values) if values else pl.lit(value=False)
+        return owner(theirs["tags"], schema, owner_tags)
+    tags = {name.removeprefix(_OLD_TAGS): pl.col(name) for name in schema if name.startswith(_OLD_TAGS)}
+    return owner_of_columns(tags, owner_tags)

@@ -79,6 +79,8 @@ _PREVIEW: Final[Mapping[str, str]] = {
     "consumed_quantity": "UsageQuantity",
     "consumed_unit": "UsageUnit",
     "details": "x_SkuDetails",
+    "usage_type": "x_UsageType",
+    "description": "ChargeDescription",
 }
 _1_0: Final[Mapping[str, str]] = {
     **_PREVIEW,
@@ -131,6 +133,8 @@ CUR: Final = ColumnMap(
         "consumed_unit": "pricing_unit",
         "pricing_term": "pricing_term",
         "vcpu": "product_vcpu",
+        "machine": "product_instance_type",
+        "usage_type": "line_item_usage_type",
     },
     marks=("line_item_unblended_cost",),
 )

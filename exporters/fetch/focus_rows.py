@@ -7,7 +7,7 @@ here; the expressions run when the rows are reduced, over the columns that are t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import polars as pl
@@ -30,15 +30,25 @@ TIME_FORMATS: Final = (
 NULLS: Final = ("", "NULL", "null", "Null", "\\N")
 """Spellings of nothing in CSV exports; FOCUS, null handling, asks for an empty cell."""
 
+_TEXT, _READ = "text", "read"
+EACH: Final = pl.col(_TEXT)
+"""One of the texts of once_each."""
 _SAMPLE_ROWS: Final = 1_000
 VCPU_UNITS: Final = tuple(
     f"{unit}{joint}{hour}" for unit in ("vCPU", "CPU", "Core") for joint in ("-", " ") for hour in ("Hours", "Hour")
 )
+MEMORY_UNITS: Final = ("GiB-Hours", "GiBy.h", "gibibyte hour", "GB-Hours")
 HOUR_UNITS: Final = ("Hours", "Hour", "hours", "hour", "Hrs", "hrs", "h")
 """FOCUS, unit format, writes Hours and vCPU-Hours; AWS's CUR has Hrs, Google h and hour."""
 
-_VCPUS: Final = r'(?i)"(?:CoreCount|vCPUs)"\s*:\s*"?(\d+(?:\.\d+)?)'
-"""FOCUS 1.1 SkuPriceDetails has CoreCount; Azure's x_SkuDetails has VCPUs."""
+_VCPUS: Final = r'(?i)"(?:x_)?(?:CoreCount|vCPUs)"\s*:\s*"?(\d+(?:\.\d+)?)'
+"""FOCUS 1.1 SkuPriceDetails has CoreCount, and x_ before names of its own; Azure's x_SkuDetails has VCPUs."""
+_MACHINE: Final = r'"(?:x_)?(?:InstanceType|ServiceType)"\s*:\s*"([^"]+)"'
+"""FOCUS 1.1 SkuPriceDetails has InstanceType; Azure's x_SkuDetails has ServiceType."""
+_AWS_MACHINE: Final = r"(?:Usage|Reservation|Box):([a-z0-9-]+\.[a-z0-9-]+)$"
+"""AWS, usage type: EUW2-BoxUsage:m5.large, SpotUsage:…, DedicatedUsage:…, UnusedBox:…, Reservation:…"""
+_GOOGLE_MACHINE: Final = r"\b([A-Z]\d{1,2}[A-Z]?)\b.* (?:Core|Ram|Cpu|Instance) "
+"""Google, SKU description: "Spot Preemptible N2D AMD Instance Core running in London"."""
 
 
 def focus_charges(raw: pl.LazyFrame, found: ColumnMap, *, owner_tags: Sequence[str]) -> pl.LazyFrame:
@@ -64,7 +74,8 @@ def focus_charges(raw: pl.LazyFrame, found: ColumnMap, *, owner_tags: Sequence[s
     row["billing_period"] = row["billing_period"].dt.date()
     row["consumed_quantity"] = number(theirs.get("consumed_quantity"))
     row["vcpu_hours"] = vcpu_hours(row, _stated_vcpus(theirs.get("details"), schema, row["consumed_unit"]))
-    row["has_owner"] = owned(theirs.get("tags"), schema, owner_tags)
+    row["machine"] = _machine(theirs, schema, row["consumed_unit"])
+    row["owner"] = owner(theirs.get("tags"), schema, owner_tags)
     row["reject"] = reject_reason(theirs, row)
     return raw.select(**{name: row[name] for name in Charge.column_names()})
 
@@ -110,37 +121,104 @@ def vcpu_hours(row: Mapping[str, pl.Expr], vcpus: pl.Expr | None) -> pl.Expr:
     return pl.when(found >= 0, row["charge_category"] == "Usage").then(found)
 
 
+def machine_of_usage(usage_type: pl.Expr) -> pl.Expr:
+    """This will return the machine that one of AWS's usage types names; null: none."""
+    return usage_type.str.extract(_AWS_MACHINE, 1)
+
+
+def machine_of_sku(description: pl.Expr) -> pl.Expr:
+    """This will return the series that the description of one of Google's SKUs names; null: none."""
+    return description.str.extract(_GOOGLE_MACHINE, 1)
+
+
+def _machine(theirs: Mapping[str, str], schema: pl.Schema, unit: pl.Expr) -> pl.Expr:
+    """The machine of a charge by the hour; the details of others are not searched."""
+    by_machine, by_core = unit.is_in(HOUR_UNITS), unit.is_in((*HOUR_UNITS, *VCPU_UNITS, *MEMORY_UNITS))
+    found = [pl.lit(None, pl.String)]
+    if "details" in theirs:
+        details = text(theirs["details"], schema[theirs["details"]])
+        stated = once_each(details, EACH.str.extract(_MACHINE, 1), pl.String())
+        found.append(pl.when(by_machine).then(stated))
+    if "usage_type" in theirs:
+        found.append(machine_of_usage(pl.when(by_machine).then(pl.col(theirs["usage_type"]))))
+    if "description" in theirs:
+        google = pl.col(theirs["provider"]).str.starts_with("Google")
+        found.append(machine_of_sku(pl.when(by_core & google).then(pl.col(theirs["description"]))))
+    return pl.coalesce(found)
+
+
 def _stated_vcpus(details: str | None, schema: pl.Schema, unit: pl.Expr) -> pl.Expr | None:
     """The vCPUs in the details of a charge by the hour; the details of others are not searched."""
     if details is None:
         return None
-    of_hours = pl.when(unit.is_in(HOUR_UNITS)).then(text(details, schema[details]))
-    return of_hours.str.extract(_VCPUS, 1).cast(pl.Float64, strict=False)
+    stated = EACH.str.extract(_VCPUS, 1).cast(pl.Float64, strict=False)
+    return pl.when(unit.is_in(HOUR_UNITS)).then(once_each(text(details, schema[details]), stated, pl.Float64()))
 
 
-def owned(name: str | None, schema: pl.Schema, owner_tags: Sequence[str]) -> pl.Expr:
-    """This will tell whether a tag of a JSON object, a map or a list of key and value names an owner."""
+def once_each(texts: pl.Expr, read: pl.Expr, kind: pl.DataType) -> pl.Expr:
+    """This will read each distinct text once: an export repeats the tags of a machine for every hour that it ran.
+
+    Args:
+        texts: a column of text.
+        read: of EACH, what is read from one of them.
+        kind: what that is.
+    """
+
+    def of_these(rows: pl.Series) -> pl.Series:
+        every = rows.alias(_TEXT).to_frame()
+        distinct = every.unique().with_columns(read.alias(_READ))
+        return every.join(distinct, on=_TEXT, how="left", nulls_equal=True, maintain_order="left")[_READ]
+
+    return texts.map_batches(of_these, return_dtype=kind, is_elementwise=True)
+
+
+def owner(name: str | None, schema: pl.Schema, owner_tags: Sequence[str]) -> pl.Expr:
+    """This will return the value of the first owner tag that has one; of a JSON object, a map or a list of pairs.
+
+    Args:
+        name: the column of tags; None: there is none.
+        schema: the columns of the export.
+        owner_tags: keys in the order in which they count; any case, words joined by ``-``, ``_``, a space or nothing.
+    """
     if name is None or not owner_tags:
-        return pl.lit(value=False)
+        return pl.lit(None, pl.String)
     kind = schema[name]
-    keys = {key.casefold() for key in owner_tags}
+    if isinstance(kind, pl.Struct):
+        return owner_of_columns(
+            {field.name: pl.col(name).struct.field(field.name) for field in kind.fields}, owner_tags
+        )
     if isinstance(kind, pl.List):
         element = pl.element()
-        key = element.struct.field("key").cast(pl.String).str.to_lowercase()
-        value = element.struct.field("value").cast(pl.String)
-        entries = pl.col(name).list.eval(key.is_in(sorted(keys)) & (value.fill_null("") != ""))
-        return entries.list.any().fill_null(value=False)
-    if isinstance(kind, pl.Struct):
-        fields = [field.name for field in kind.fields if field.name.casefold() in keys]
-        values = [pl.col(name).struct.field(field).cast(pl.String).fill_null("") != "" for field in fields]
-        return pl.any_horizontal(values) if values else pl.lit(value=False)
-    return pl.col(name).str.contains(_tag_pattern(owner_tags)).fill_null(value=False)
+        key, value = element.struct.field("key").cast(pl.String), element.struct.field("value").cast(pl.String)
+        found = (
+            pl.col(name).list.eval(value.filter(key.str.contains(f"^{tag_pattern(tag)}$"), value != "")).list.first()
+            for tag in owner_tags
+        )
+        return pl.coalesce(found)
+    return once_each(pl.col(name), pl.coalesce(_json_value(EACH, tag) for tag in owner_tags), pl.String())
 
 
-def _tag_pattern(owner_tags: Iterable[str]) -> str:
-    """A key of a JSON object with a value that is not empty. A quote inside a value is escaped, so none matches."""
-    keys = "|".join(re.escape(key) for key in owner_tags)
-    return rf'(?i)[{{,]\s*"(?:{keys})"\s*:\s*(?:"[^"]|true|[-\d])'
+def owner_of_columns(columns: Mapping[str, pl.Expr], owner_tags: Sequence[str]) -> pl.Expr:
+    """This will return the value of the first owner tag that has one, of tags that have a column each."""
+    values = [
+        value.cast(pl.String).replace("", None)
+        for tag in owner_tags
+        for key, value in columns.items()
+        if re.fullmatch(tag_pattern(tag), key)
+    ]
+    return pl.coalesce(values) if values else pl.lit(None, pl.String)
+
+
+def tag_pattern(tag: str) -> str:
+    """This will return what finds a tag's key: in any case, however its words are joined."""
+    return "(?i:" + "[-_ ]?".join(re.escape(word) for word in re.split(r"[-_ ]", tag)) + ")"
+
+
+def _json_value(tags: pl.Expr, tag: str) -> pl.Expr:
+    """The value of a key of a JSON object, unless it is empty. A quote inside a value is escaped, so none matches."""
+    value = r'(?:"((?:[^"\\]|\\.)+)"|(true|-?\d[^,}\s]*))'
+    found = tags.str.extract_groups(rf'[{{,]\s*"{tag_pattern(tag)}"\s*:\s*{value}')
+    return pl.coalesce(found.struct.field("1").str.replace_all(r"\\(.)", "$1"), found.struct.field("2"))
 
 
 def reject_reason(theirs: Mapping[str, str], row: Mapping[str, pl.Expr]) -> pl.Expr:

@@ -17,6 +17,7 @@ from exporters.core.cost_frames import (
     COST,
     COST_KEY,
     DAY_KEY,
+    FILES,
     MEASURES,
     NATIVE_SUMS,
     CostReject,
@@ -25,6 +26,7 @@ from exporters.core.cost_frames import (
     PoundCost,
     RestatedDay,
 )
+from exporters.normalise.cost_families import family_of
 
 PROVIDERS: Final = {
     "amazon web services": "aws",
@@ -49,10 +51,13 @@ _TEXTS: Final = (
     "sub_account",
     "service",
     "region",
+    "machine",
     "charge_category",
     "pricing_category",
     "commitment_discount_id",
     "commitment_status",
+    "owner",
+    "consumed_unit",
     "currency",
 )
 _NULL_WORDS: Final = ("null", "\\n")
@@ -79,18 +84,18 @@ class Reduced:
         return (self.rows, *self.groups.select(pl.col(*MEASURES).sum()).row(0))
 
 
-def reduce_charges(charges: pl.LazyFrame, *, file: str) -> Reduced:
+def reduce_charges(charges: pl.LazyFrame, *, file: str, source: str = FILES) -> Reduced:
     """This will read charges (rows of Charge) once, in streaming, and add them up by day.
 
     Args:
         charges: not yet read.
         file: their file, for the count of rejects.
+        source: where they come from: files, or the source that was asked.
     """
     keys = {
         **{name: pl.col(name) for name in _TEXTS},
         "billing_period": pl.col("billing_period"),
         "charge_day": pl.col("charge_start").dt.date(),
-        "has_owner": pl.col("has_owner"),
         "has_vcpu_hours": pl.col("vcpu_hours").is_not_null(),
         _REJECT: pl.col(_REJECT),
     }
@@ -98,13 +103,13 @@ def reduce_charges(charges: pl.LazyFrame, *, file: str) -> Reduced:
         charges.group_by([key.alias(name) for name, key in keys.items()])
         .agg(
             *(pl.col(name).sum() for name in NATIVE_SUMS),
-            pl.col("vcpu_hours").sum(),
+            pl.col("consumed_quantity", "vcpu_hours").sum(),
             pl.len().cast(pl.UInt32).alias("rows"),
             pl.col("list_cost").is_null().sum().cast(pl.UInt32).alias("rows_without_list_cost"),
         )
         .collect(engine="streaming")
     )
-    named = _in_our_words(grouped)
+    named = _in_our_words(grouped).with_columns(source=pl.lit(source))
     good = named.filter(pl.col(_REJECT).is_null())
     return Reduced(
         groups=good.select(DailyCost.column_names()),
@@ -154,7 +159,7 @@ def replace_days(
             a day that it no longer has is gone; else only the days that it has are replaced.
     """
     if whole_span:
-        bill = ["provider", "billing_account", "billing_period"]
+        bill = ["source", "provider", "billing_account", "billing_period"]
         span = new.group_by(bill).agg(first=pl.col("charge_day").min(), last=pl.col("charge_day").max())
         within = pl.col("charge_day").is_between(pl.col("first"), pl.col("last")).fill_null(value=False)
         kept = before.join(span, on=bill, how="left").filter(~within).select(before.columns)
@@ -185,8 +190,9 @@ def _in_our_words(grouped: pl.DataFrame) -> pl.DataFrame:
     plain = grouped.with_columns(_plain(name) for name in _TEXTS)
     provider = pl.col("provider").str.to_lowercase().str.replace(r"[,.]? inc\.?$", "")
     currency_fits = pl.col("currency").str.contains(r"^[A-Z]{3}$")
-    return plain.with_columns(
-        provider=provider.replace(PROVIDERS),
+    worded = plain.with_columns(provider=provider.replace(PROVIDERS))
+    return worded.with_columns(
+        instance_family=family_of(worded),
         region=pl.col("region").str.to_lowercase(),
         pricing_category=pl.col("pricing_category").replace(PRICING_CATEGORIES),
         reject=pl.when(pl.col(_REJECT).is_not_null())

@@ -144,7 +144,7 @@ def _reach(days: pl.DataFrame) -> pl.DataFrame:
 
 def _allocation(windows: pl.DataFrame) -> pl.DataFrame:
     usage = windows.filter(pl.col("charge_category") == "Usage")
-    return _ratio(usage, ["provider", "window"], pl.col("effective_gbp"), part=pl.col("has_owner"))
+    return _ratio(usage, ["provider", "window"], pl.col("effective_gbp"), part=pl.col("owner") != "")
 
 
 def _unit_costs(recent: pl.DataFrame) -> pl.DataFrame:

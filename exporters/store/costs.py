@@ -26,7 +26,7 @@ _log = structlog.get_logger(__name__)
 COSTS = "costs"
 COST_MANIFEST = "cost-manifest.json"
 COST_FILE = "days.parquet"
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 STAMP = "%Y%m%dT%H%M%S.%fZ"
 
 

@@ -101,24 +101,56 @@ def test_a_charge_period_is_in_utc_however_it_is_written(tmp_path: Path, written
 
 
 @pytest.mark.parametrize(
-    ("tags", "has_owner"),
+    ("tags", "owner"),
     [
-        ('{"owner": "radiology"}', True),
-        ('{"env": "prod", "Cost-Center": "1234"}', True),
-        ('{"owner": ""}', False),
-        ('{"owner": null}', False),
-        ('{"owners": "x"}', False),
-        ('{"note": "say \\"owner\\": \\"me\\""}', False),
-        ('{"name": "owner", "x": "y, \\"owner\\""}', False),
-        ("not json", False),
-        (None, False),
+        ('{"owner": "radiology"}', "radiology"),
+        ('{"env": "prod", "Cost-Center": "1234"}', "1234"),
+        ('{"CostCenter": 1234}', "1234"),
+        ('{"Cost_Center": true}', "true"),
+        ('{"cost-center": "1234", "owner": "radiology"}', "radiology"),
+        ('{"cost-center": "1234", "owner": ""}', "1234"),
+        ('{"owner": "O\\"Neill"}', 'O"Neill'),
+        ('{"owner": ""}', None),
+        ('{"owner": null}', None),
+        ('{"owners": "x"}', None),
+        ('{"note": "say \\"owner\\": \\"me\\""}', None),
+        ('{"name": "owner", "x": "y, \\"owner\\""}', None),
+        ("not json", None),
+        (None, None),
     ],
 )
-def test_an_owner_is_a_tag_with_a_value_and_not_a_word_inside_another(
-    tmp_path: Path, tags: str | None, has_owner: bool
+def test_the_owner_is_the_first_owner_tag_with_a_value_and_not_a_word_inside_another(
+    tmp_path: Path, tags: str | None, owner: str | None
 ) -> None:
     row = of_csv(tmp_path, charge(Tags=tags)).row(0, named=True)
-    assert (row["has_owner"], row["tags"]) == (has_owner, tags)
+    assert (row["owner"], row["tags"]) == (owner, tags)
+
+
+@pytest.mark.parametrize(
+    ("columns", "machine"),
+    [
+        ({"SkuPriceDetails": '{"CoreCount": 4, "InstanceType": "m7i.xlarge"}'}, "m7i.xlarge"),
+        ({"SkuPriceDetails": '{"x_ServiceType": "Standard_D4s_v5"}'}, "Standard_D4s_v5"),
+        ({"x_SkuDetails": '{"ServiceType":"Standard_E8s_v5","VCPUs":8}', "x_UsageType": ""}, "Standard_E8s_v5"),
+        ({"x_UsageType": "EUW2-BoxUsage:c6i.2xlarge"}, "c6i.2xlarge"),
+        ({"x_UsageType": "EUW2-SpotUsage:g5.xlarge"}, "g5.xlarge"),
+        ({"x_UsageType": "EUW2-EBS:VolumeUsage.gp3"}, None),
+        (
+            {
+                "ProviderName": "Google Cloud",
+                "ChargeDescription": "Spot Preemptible N2D AMD Instance Core running in London",
+            },
+            "N2D",
+        ),
+        ({"ProviderName": "Google Cloud", "ChargeDescription": "Storage PD Capacity in London"}, None),
+        ({"ChargeDescription": "$0.34 per On Demand Linux c5.2xlarge Instance Hour"}, None),
+        ({"SkuPriceDetails": '{"InstanceType": "m7i.xlarge"}', "ConsumedUnit": "GB"}, None),
+    ],
+)
+def test_the_machine_of_a_charge_by_the_hour_is_what_the_export_names(
+    tmp_path: Path, columns: dict[str, str], machine: str | None
+) -> None:
+    assert of_csv(tmp_path, charge(**columns))["machine"].to_list() == [machine]
 
 
 def as_parquet(folder: Path, row: Row, **columns: Any) -> pl.DataFrame:
@@ -147,7 +179,7 @@ def test_tags_of_parquet_may_be_a_map_a_struct_or_text(tmp_path: Path) -> None:
     for number, tags in enumerate((entries, pl.struct(owner=pl.lit("studio")), pl.lit('{"owner":"studio"}'))):
         (folder := tmp_path / str(number)).mkdir()
         row = as_parquet(folder, charge(), Tags=tags).row(0, named=True)
-        assert row["has_owner"], tags
+        assert row["owner"] == "studio", tags
         assert "studio" in row["tags"]
 
 
@@ -290,10 +322,10 @@ def test_the_older_report_is_read_with_costs_in_powers_of_ten_and_a_column_a_tag
         "resourceTags/user:Owner": "studio",
     }
     found = of_csv(tmp_path, row).row(0, named=True)
-    assert (found["billed_cost"], found["service"], found["has_owner"]) == (
+    assert (found["billed_cost"], found["service"], found["owner"]) == (
         Decimal("0.00000924"),
         "Amazon Simple Storage Service",
-        True,
+        "studio",
     )
 
 

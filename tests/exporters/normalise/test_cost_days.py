@@ -36,7 +36,8 @@ def charges(draw: st.DrawFn) -> dict[str, Any]:
         "billed_cost": draw(COSTS),
         "effective_cost": draw(COSTS),
         "list_cost": draw(st.none() | COSTS),
-        "has_owner": draw(st.booleans()),
+        "owner": draw(st.sampled_from([None, "radiology", "studio"])),
+        "machine": draw(st.sampled_from([None, "m7i.xlarge", "m7i.large"])),
         "vcpu_hours": draw(st.none() | st.just(1.0)),
         "reject": draw(st.sampled_from([None, None, None, "absent"])),
     }
@@ -127,7 +128,7 @@ def test_pounds_are_the_native_amounts_at_the_rate_of_each(rows: list[dict[str, 
 def test_a_whole_span_drops_days_that_are_gone_and_other_bills_stay() -> None:
     def days(*of: int, account: str = "1") -> Any:
         row = {"provider": "aws", "billing_account": account, "currency": "USD", "billing_period": date(2024, 9, 1)}
-        amounts = {"billed_cost": Decimal(1), "effective_cost": Decimal(1), "has_owner": False}
+        amounts = {"billed_cost": Decimal(1), "effective_cost": Decimal(1), "owner": None}
         starts = [datetime(2024, 9, day, tzinfo=UTC) for day in of]
         return converted([NONE | row | amounts | {"charge_start": start, "charge_end": start} for start in starts])
 
@@ -139,3 +140,30 @@ def test_a_whole_span_drops_days_that_are_gone_and_other_bills_stay() -> None:
         ("1", 4),
         ("2", 2),
     ]
+
+
+def test_machines_are_told_apart_by_family_in_the_words_of_prices() -> None:
+    rows = [
+        NONE
+        | {
+            "charge_start": datetime(2024, 9, 1, tzinfo=UTC),
+            "charge_end": datetime(2024, 9, 1, tzinfo=UTC),
+            "billing_period": date(2024, 9, 1),
+            "provider": provider,
+            "billing_account": "1",
+            "currency": "GBP",
+            "billed_cost": Decimal(1),
+            "effective_cost": Decimal(1),
+            "machine": machine,
+        }
+        for provider, machine in (
+            ("AWS", "m7i.xlarge"),
+            ("AWS", "m7i.large"),
+            ("Microsoft", "Standard_D4s_v5"),
+            ("Google Cloud", "n2-standard-4"),
+            ("Google Cloud", "N2"),
+            ("AWS", None),
+        )
+    ]
+    days = reduced(rows).group_by("provider", "instance_family").agg(pl.col("billed_cost").sum().cast(pl.Float64))
+    assert set(days.rows()) == {("aws", "m7i", 2), ("azure", "Dsv5", 1), ("gcp", "n2", 2), ("aws", "", 1)}

@@ -69,7 +69,7 @@ def test_a_damaged_month_gives_way_to_the_one_before(tmp_path: Path, damage: str
 def test_a_manifest_of_a_newer_schema_is_refused() -> None:
     newer = CostManifest(month=date(2024, 9, 1), written_at=datetime(2024, 10, 5, tzinfo=UTC)).to_json()
     with pytest.raises(StoreError, match="it has schema version 9"):
-        CostManifest.from_json(newer.replace(b'"schema_version": 1', b'"schema_version": 9'), where="x")
+        CostManifest.from_json(newer.replace(b'"schema_version": 2', b'"schema_version": 9'), where="x")
 
 
 def test_the_last_few_versions_of_a_month_stay_and_old_months_go(tmp_path: Path) -> None:
