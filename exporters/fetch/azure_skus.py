@@ -11,28 +11,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from typing import Any, TypeAlias
-from urllib.parse import urlsplit
 
 import polars as pl
-from azure.core.exceptions import (
-    ClientAuthenticationError,
-    DecodeError,
-    HttpResponseError,
-    ServiceRequestError,
-    ServiceResponseError,
-)
-from azure.core.pipeline.policies import SansIOHTTPPolicy
 from azure.identity import DefaultAzureCredential
 from azure.mgmt.compute import ComputeManagementClient
 
-from exporters.core.errors import IntegrityError, TerminalSourceError, TransientSourceError
-from exporters.core.http import RETRYABLE_STATUS
+from exporters.core.errors import IntegrityError
+from exporters.fetch.azure_session import OnlyToEndpoint, Sdk, as_source_errors
 from exporters.fetch.azure_sizes import SHAPE_COLUMNS, devices_of, read_name
 from exporters.fetch.deadline import Deadline
-
-Sdk: TypeAlias = Any
-"""An object of the Azure SDK, whose types are not relied upon."""
 
 RETRIES = 5
 _ARCHITECTURES = {"x64": "amd64", "arm64": "arm64"}
@@ -53,22 +40,6 @@ class Management:
     endpoint: str
     ca_file: str | None
     deadline: Deadline
-
-
-class _OnlyToEndpoint(SansIOHTTPPolicy):  # type: ignore[type-arg]
-    """Refuses a next link to another host before a token is added to the request."""
-
-    def __init__(self, endpoint: str) -> None:
-        self._host = urlsplit(endpoint).netloc
-
-    def on_request(self, request: Sdk) -> None:
-        parts = urlsplit(request.http_request.url)
-        if parts.scheme != "https" or parts.netloc.removesuffix(":443") != self._host.removesuffix(":443"):
-            raise IntegrityError(
-                f"the next page of sizes lies elsewhere ({parts.hostname})",
-                where=f"https://{self._host}",
-                next_step="A proxy may be rewriting links; check sources.azure.management_endpoint.",
-            )
 
 
 def fetch_shapes(management: Management, regions: Sequence[str]) -> pl.DataFrame:
@@ -111,7 +82,7 @@ def _client(management: Management) -> Iterator[Sdk]:
         management.subscription_id,
         base_url=management.endpoint,
         retry_total=RETRIES,
-        per_call_policies=[_OnlyToEndpoint(management.endpoint)],
+        per_call_policies=[OnlyToEndpoint(management.endpoint)],
         connection_verify=management.ca_file or True,
     )
     with client:
@@ -120,44 +91,9 @@ def _client(management: Management) -> Iterator[Sdk]:
 
 def _skus(client: Sdk, management: Management, region: str) -> Iterator[Sdk]:
     left = management.deadline.remaining(management.endpoint)
-    with _as_source_errors(management):
+    right = f"the role Reader on subscription {management.subscription_id}"
+    with as_source_errors(management.endpoint, what="the list of sizes", right=right):
         yield from client.resource_skus.list(filter=f"location eq '{region}'", timeout=left)
-
-
-@contextmanager
-def _as_source_errors(management: Management) -> Iterator[None]:
-    place = management.endpoint
-    try:
-        yield
-    except ClientAuthenticationError as error:
-        raise TerminalSourceError(
-            f"signing in failed ({_first_line(error)})",
-            where=place,
-            next_step="Give Tuppence a managed identity, a workload identity or AZURE_CLIENT_ID, AZURE_TENANT_ID and "
-            "AZURE_CLIENT_SECRET; an expired secret must be renewed.",
-        ) from error
-    except (ServiceRequestError, ServiceResponseError) as error:
-        raise TransientSourceError(
-            f"the connection failed ({_first_line(error)})",
-            where=place,
-            next_step="Check the network, the proxy, ca_file and sources.azure.management_endpoint.",
-        ) from error
-    except (DecodeError, ValueError, AttributeError, TypeError) as error:  # what the SDK raises on another body
-        raise TransientSourceError(
-            "the list of sizes is cut off or not the expected JSON",
-            where=place,
-            next_step="It will be read again at the next refresh; a proxy may be answering instead.",
-        ) from error
-    except HttpResponseError as error:
-        raise (TransientSourceError if error.status_code in RETRYABLE_STATUS else TerminalSourceError)(
-            f"the list of sizes was not given ({_first_line(error)})",
-            where=place,
-            next_step=f"Check that the identity has the role Reader on subscription {management.subscription_id}.",
-        ) from error
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0][:200]
 
 
 def _shape(sku: Sdk, region: str) -> dict[str, object] | None:
