@@ -19,6 +19,7 @@ from exporters.fetch.contract import CloudSettings, SourceSettings
 from exporters.fetch.ecb import FxSettings
 from exporters.fetch.gcp import GcpSettings
 from exporters.fetch.onprem import OnpremSettings
+from exporters.fetch.opencost import OpenCostSettings
 from exporters.normalise.chosen import Filters
 
 
@@ -105,6 +106,7 @@ class CostSettings(Section):
     max_groups: int = Field(
         default=1_000, ge=1, description="Groups of account, service and region with series of their own."
     )
+    opencost: OpenCostSettings = OpenCostSettings()
 
 
 class ExporterWebSettings(Section):

@@ -6,6 +6,7 @@ import time
 
 from exporters.core.errors import TransientSourceError
 from exporters.fetch.contract import FetchRequest
+from exporters.fetch.cost_contract import CostRequest
 
 
 class Deadline:
@@ -14,18 +15,25 @@ class Deadline:
     Args:
         seconds: how long the refresh may take from now on.
         source: the source's name, for messages.
+        of_costs: whether it is a source of costs, whose section is `costs`, not `sources`.
     """
 
-    __slots__ = ("_end", "_source")
+    __slots__ = ("_advice", "_end")
 
-    def __init__(self, seconds: float, *, source: str) -> None:
+    def __init__(self, seconds: float, *, source: str, of_costs: bool = False) -> None:
         self._end = time.monotonic() + seconds
-        self._source = source
+        self._advice = (
+            f"Raise costs.{source}.deadline_seconds, or look for throttling; what was known stays."
+            if of_costs
+            else f"Raise sources.{source}.deadline_seconds, name fewer regions, or look for throttling; "
+            "the last good prices stay."
+        )
 
     @classmethod
-    def of(cls, request: FetchRequest, *, source: str) -> Deadline:
+    def of(cls, request: FetchRequest | CostRequest, *, source: str) -> Deadline:
         """This will return the deadline of a request, whose own two times are of one reading of the wall clock."""
-        return cls((request.deadline - request.now).total_seconds(), source=source)
+        seconds = (request.deadline - request.now).total_seconds()
+        return cls(seconds, source=source, of_costs=isinstance(request, CostRequest))
 
     def remaining(self, where: str) -> float:
         """This will return the seconds left, more than 0.
@@ -38,8 +46,7 @@ class Deadline:
             raise TransientSourceError(
                 "the deadline of the refresh has passed",
                 where=where,
-                next_step=f"Raise sources.{self._source}.deadline_seconds, name fewer regions, or look for throttling; "
-                "the last good prices stay.",
+                next_step=self._advice,
             )
         return left
 
