@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import date
 from pathlib import Path
 
 import dataframely as dy
@@ -17,18 +16,14 @@ import structlog
 from polars.exceptions import PolarsError
 
 from exporters.core.clock import Clock
-from exporters.core.cost_frames import COST, DAY_KEY, CostRejects, DailyCost, PoundCost, RestatedDay
+from exporters.core.cost_frames import DAY_KEY, CostRejects, DailyCost, PoundCost, RestatedDay
 from exporters.core.errors import IntegrityError
 from exporters.core.scratch import scratch_folder
+from exporters.cost_book import CostBook, all_rejects
 from exporters.fetch.cost_files import DataFile, Export, find_exports
 from exporters.fetch.focus_file import Charges, open_charges, unreadable
-from exporters.fetch.fx_packaged import packaged_history
 from exporters.normalise.cost_days import Reduced, add_days, mark_whole, reduce_charges, replace_days, restated
-from exporters.normalise.cost_fx import RATE_COLUMNS, RATE_SCHEMA, in_pounds, native
 from exporters.settings import ExporterSettings
-from exporters.store.cost_write import clear_months, write_month
-from exporters.store.costs import CostManifest, Costs, read_costs
-from exporters.store.fx_history import stored_rates
 from exporters.store.shelf import Shelf
 
 _log = structlog.get_logger(__name__)
@@ -73,7 +68,7 @@ class CostImport:
 class _Progress:
     """What has been read so far; hashes are of this run."""
 
-    kept: dy.DataFrame[PoundCost]
+    book: CostBook
     imported: frozenset[str]
     hashes: set[str] = field(default_factory=set)
     digests: dict[str, list[str]] = field(default_factory=dict)
@@ -108,22 +103,22 @@ class CostImporter:
             SourceError: an object store refused.
             StoreError: the shelf cannot be read or written.
         """
-        before = read_costs(self.shelf)
-        progress = _Progress(kept=before.days, imported=before.imported)
+        book = CostBook.open(self.settings, self.shelf, self.clock)
+        progress = _Progress(book=book, imported=book.before.imported)
         with scratch_folder(self.scratch) as scratch:
             for export in find_exports(paths, scratch=scratch):
                 self._take(export, progress)
-        rejects = _rejects(progress.rejects)
-        oldest = self._oldest_month()
-        too_old = {month for months in progress.digests.values() for month in months if month < f"{oldest:%Y-%m}"}
-        months = self._write(before, progress, rejects, oldest)
+        rejects = all_rejects(progress.rejects)
+        months = book.write(digests=progress.digests, rejects=rejects) if progress.digests else ()
+        _log.info("costs_imported", months=months)
+        oldest = f"{book.oldest_day:%Y-%m}"
         return CostImport(
             files=tuple(progress.files),
             days=PoundCost.cast(pl.concat([PoundCost.create_empty(), *progress.days])),
             rejects=rejects,
-            restated=restated(before.days, progress.kept),
+            restated=restated(book.before.days, book.kept),
             months=months,
-            too_old=tuple(sorted(too_old)),
+            too_old=tuple(sorted({one for touched in progress.digests.values() for one in touched if one < oldest})),
         )
 
     def _take(self, export: Export, progress: _Progress) -> None:
@@ -140,8 +135,9 @@ class CostImporter:
         _check_rejects(export, [reduced for _, reduced in distinct], self.settings.costs.max_rejected_ratio)
         _check_overlap(export, days, progress)
         whole = mark_whole(days, made_at=export.made_at, settle_hours=self.settings.costs.settle_hours)
-        converted = in_pounds(whole, self._rates(days, progress.kept), file=export.name)
-        progress.kept = replace_days(progress.kept, converted.days, whole_span=export.has_manifest)
+        book = progress.book
+        converted = book.convert(whole, file=export.name)
+        book.kept = replace_days(book.kept, converted.days, whole_span=export.has_manifest)
         progress.days.append(converted.days)
         progress.rejects += [*(reduced.rejects for _, reduced in distinct), converted.rejects]
         months = sorted({f"{day:%Y-%m}" for day in days["charge_day"]})
@@ -163,82 +159,6 @@ class CostImporter:
                 next_step=f"Copy the export again. {_KEPT}",
             )
         return reduced
-
-    def _rates(self, days: pl.DataFrame, kept: pl.DataFrame) -> pl.DataFrame:
-        """A history of rates for these days; of several of one day the later row wins: see RATE_SCHEMA."""
-        every = pl.concat([days.select("currency", "charge_day"), kept.select("currency", "charge_day")])
-        contract = self.settings.sources.fx.contract_rates
-        agreed = pl.DataFrame(
-            [(currency, date.min, rate, "contract") for currency, rate in contract.items()],
-            schema=RATE_SCHEMA,
-            orient="row",
-        )
-        if every.is_empty():
-            return agreed
-        first, last = every["charge_day"].min(), every["charge_day"].max()
-        assert isinstance(first, date)
-        assert isinstance(last, date)
-        quotes = packaged_history(every["currency"].unique().to_list(), first, last)
-        packaged = pl.DataFrame(
-            [(one.currency, one.rate_date, one.gbp_per_unit, one.fx_source) for one in quotes],
-            schema=RATE_SCHEMA,
-            orient="row",
-        )
-        used = kept.filter(pl.col("fx_source") != "contract").select(
-            "currency", "gbp_per_unit", "fx_source", rate_date="fx_date"
-        )
-        fetched = stored_rates(self.shelf, first, last).with_columns(pl.col("gbp_per_unit").cast(COST))
-        history = pl.concat([one.select(RATE_COLUMNS) for one in (packaged, used, fetched)])
-        return pl.concat([history.filter(~pl.col("currency").is_in(list(contract))), agreed])
-
-    def _oldest_month(self) -> date:
-        """The first day of the oldest month that is kept."""
-        now = self.clock.now()
-        months = now.year * 12 + now.month - self.settings.costs.retention_months
-        return date(months // 12, months % 12 + 1, 1)
-
-    def _write(
-        self, before: Costs, progress: _Progress, rejects: dy.DataFrame[CostRejects], oldest: date
-    ) -> tuple[str, ...]:
-        """The months that are no longer what they were; rates that came since are used for every day."""
-        if not progress.digests:
-            return ()
-        kept = native(progress.kept).filter(pl.col("charge_day") >= oldest)
-        digests = {
-            digest: [month for month in months if month >= f"{oldest:%Y-%m}"]
-            for digest, months in progress.digests.items()
-        }
-        after = in_pounds(kept, self._rates(kept, progress.kept), file="").days
-        now = self.clock.now()
-        manifests = {f"{one.month:%Y-%m}": one for one in before.manifests}
-        counts = {str(reason): int(rows) for reason, rows in rejects.group_by("reason").agg(_ROWS).iter_rows()}
-        written = []
-        touched = {month for months in digests.values() for month in months}
-        for name in sorted(set(after.select(_MONTH).to_series())):
-            days = _month_of(after, name)
-            new = {digest: months for digest, months in digests.items() if name in months}
-            old = manifests.get(name)
-            if not new and days.equals(_month_of(before.days, name)):
-                continue
-            manifest = CostManifest(
-                month=date.fromisoformat(f"{name}-01"),
-                written_at=now,
-                files={**(old.files if old else {}), **new},
-                rejected=counts if name in touched else (old.rejected if old else {}),
-            )
-            write_month(self.shelf, manifest, PoundCost.cast(days))
-            written.append(name)
-        clear_months(self.shelf, oldest=oldest)
-        _log.info("costs_imported", months=sorted(written), rows=after.height)
-        return tuple(sorted(written))
-
-
-_ROWS = pl.col("rows").sum()
-_MONTH = pl.col("charge_day").dt.strftime("%Y-%m")
-
-
-def _month_of(days: pl.DataFrame, month: str) -> pl.DataFrame:
-    return days.filter(month == _MONTH)
 
 
 def _is_new(export: Export, file: DataFile, progress: _Progress) -> bool:
@@ -303,11 +223,3 @@ def _check_overlap(export: Export, days: dy.DataFrame[DailyCost], progress: _Pro
                 next_step=f"Put the files of one export into one folder, or import the newer alone. {_KEPT}",
             )
     progress.loose[export.name] = mine
-
-
-def _rejects(found: Sequence[dy.DataFrame[CostRejects]]) -> dy.DataFrame[CostRejects]:
-    every = pl.concat([CostRejects.create_empty(), *found])
-    return CostRejects.validate(
-        every.group_by("file", "reason").agg(pl.col("rows").sum(), pl.col("example").min()).sort("file", "reason"),
-        cast=True,
-    )

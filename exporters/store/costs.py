@@ -17,7 +17,7 @@ import polars as pl
 import structlog
 from polars.exceptions import PolarsError
 
-from exporters.core.cost_frames import COST_KEY, PoundCost
+from exporters.core.cost_frames import COST_KEY, FILES, PoundCost
 from exporters.core.errors import StoreError
 from exporters.store.shelf import ReadableShelf
 
@@ -124,12 +124,20 @@ def cost_folders(shelf: ReadableShelf) -> dict[str, list[str]]:
     return {month: sorted(folders) for month, folders in sorted(found.items())}
 
 
-def read_costs(shelf: ReadableShelf, *, months: Sequence[str] | None = None) -> Costs:
+def read_costs(
+    shelf: ReadableShelf,
+    *,
+    months: Sequence[str] | None = None,
+    until: datetime | None = None,
+    every_source: bool = False,
+) -> Costs:
     """This will return the newest readable snapshot of each month; a damaged one is logged, the one before is taken.
 
     Args:
         shelf: where snapshots lie.
         months: such as ``2026-11``; None: all.
+        until: snapshots written later are passed over, so that a replay sees what was there then; None: none is.
+        every_source: whether days that two sources know come twice; else one of them stands, see one_source_a_day.
 
     Raises:
         StoreError: the shelf cannot be listed.
@@ -144,11 +152,33 @@ def read_costs(shelf: ReadableShelf, *, months: Sequence[str] | None = None) -> 
                 except StoreError as error:
                     _log.warning("cost_snapshot_skipped", folder=folder, error=str(error))
                     continue
+                if until is not None and manifest.written_at > until:
+                    continue
                 frames.append(days)
                 manifests.append(manifest)
                 break
-    together = pl.concat([PoundCost.create_empty(), *frames]).sort(COST_KEY)
-    return Costs(days=PoundCost.cast(together), manifests=tuple(manifests))
+    together = pl.concat([PoundCost.create_empty(), *frames])
+    chosen = together if every_source else one_source_a_day(together)
+    return Costs(days=PoundCost.cast(chosen.sort(COST_KEY)), manifests=tuple(manifests))
+
+
+def one_source_a_day(days: pl.DataFrame) -> pl.DataFrame:
+    """This will keep what one source says of an account on a day, so that nothing is counted twice.
+
+    An export in files is finer than what an API gives, so it stands; but a day that it does not state whole gives way
+    to a source that does.
+
+    Args:
+        days: rows of PoundCost of every source.
+    """
+    account = pl.when(pl.col("sub_account") != "").then("sub_account").otherwise("billing_account")
+    place = ["provider", "account", "charge_day"]
+    named = days.with_columns(account=account)
+    claims = named.group_by(*place, "source").agg(pl.col("is_whole").all())
+    best = claims.sort(
+        "is_whole", pl.col("source") == FILES, "source", descending=[True, True, False], maintain_order=True
+    ).unique(place, keep="first", maintain_order=True)
+    return named.join(best.select(*place, "source"), on=[*place, "source"], how="semi").drop("account")
 
 
 def _load(shelf: ReadableShelf, folder: str) -> tuple[CostManifest, dy.DataFrame[PoundCost]]:

@@ -5,18 +5,20 @@ from __future__ import annotations
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
+import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
 from exporters.core.errors import StoreError
 from exporters.store.cost_write import KEPT_VERSIONS, clear_months
-from exporters.store.costs import COST_MANIFEST, CostManifest, cost_folders, read_costs
+from exporters.store.costs import COST_MANIFEST, CostManifest, cost_folders, one_source_a_day, read_costs
 from exporters.store.read import last_snapshots, newest_ids, sources
 from exporters.store.shelf import Shelf
 from tests.exporters.focus_exports import charge, days_of_september, importer, write_csv
 
-OCTOBER = {"BillingPeriodStart": "2024-10-01T00:00:00Z", "ChargePeriodStart": "2024-10-02T00:00:00Z"}
+OCTOBER: dict[str, Any] = {"BillingPeriodStart": "2024-10-01T00:00:00Z", "ChargePeriodStart": "2024-10-02T00:00:00Z"}
 
 
 def imported(folder: Path, *, versions: int = 1) -> Shelf:
@@ -78,3 +80,48 @@ def test_the_last_few_versions_of_a_month_stay_and_old_months_go(tmp_path: Path)
     clear_months(shelf, oldest=date(2024, 10, 1))
     assert list(cost_folders(shelf)) == ["2024-10"]
     assert {key.split("/")[1] for key in shelf.keys("costs")} == {"2024-10"}
+
+
+def paid(source: str, day: int, *, is_whole: bool, billed: int, account: str = "2222") -> dict[str, Any]:
+    """A day of an account as one source states it."""
+    return {
+        "source": source,
+        "provider": "aws",
+        "billing_account": "1111",
+        "sub_account": account,
+        "charge_day": date(2024, 9, day),
+        "is_whole": is_whole,
+        "billed": billed,
+    }
+
+
+@pytest.mark.parametrize(
+    ("files_whole", "asked_whole", "counted"),
+    [(True, True, 10), (True, False, 10), (False, True, 11), (False, False, 10)],
+)
+def test_of_two_sources_that_know_a_day_the_files_stand_unless_only_the_other_states_it_whole(
+    *, files_whole: bool, asked_whole: bool, counted: int
+) -> None:
+    rows = [
+        paid("files", 1, is_whole=files_whole, billed=4),
+        paid("files", 1, is_whole=files_whole, billed=6),
+        paid("aws", 1, is_whole=asked_whole, billed=11),
+    ]
+    for order in (rows, rows[::-1]):
+        assert one_source_a_day(pl.DataFrame(order))["billed"].sum() == counted
+
+
+def test_days_and_accounts_that_only_one_source_knows_all_count() -> None:
+    rows = [
+        paid("files", 1, is_whole=True, billed=1),
+        paid("aws", 2, is_whole=True, billed=2),
+        paid("aws", 1, is_whole=True, billed=4, account="3333"),
+        paid("aws", 1, is_whole=True, billed=8, account=""),
+    ]
+    assert one_source_a_day(pl.DataFrame(rows))["billed"].sum() == 15
+
+
+def test_a_reader_of_the_past_sees_the_month_as_it_was_written_then(tmp_path: Path) -> None:
+    shelf = imported(tmp_path, versions=3)
+    at = datetime(2024, 10, 5, 1, 30, tzinfo=UTC)
+    assert read_costs(shelf, months=["2024-09"], until=at).days["billed_cost"].sum() == 3
