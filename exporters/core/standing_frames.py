@@ -58,6 +58,36 @@ class Commitment(dy.Schema):
     renews = dy.Bool(description="whether the provider renews it by itself")
 
 
+class CommitmentUse(dy.Schema):
+    """How far commitments were used, and how much of what they could cover they did cover, over a span of days."""
+
+    source = dy.String(primary_key=True, description="the source of costs that stated it")
+    provider = dy.String(primary_key=True, description="aws, azure, gcp")
+    account = dy.String(primary_key=True, description="the account whose usage it is")
+    scope = dy.String(primary_key=True, description="a commitment_id, or savings-plans, ec2-reservations: all of them")
+    first_day = dy.Date()
+    last_day = dy.Date(description="inclusive")
+    used_ratio = dy.Float64(nullable=True, min=0, description="used of what was bought; null: not stated")
+    coverage_ratio = dy.Float64(nullable=True, min=0, description="covered of what could be; null: not stated")
+    unused_cost = dy.Decimal(38, 18, nullable=True, description="what was paid for and not used; null: not stated")
+    currency = dy.String(description="ISO 4217")
+
+
+class CommitmentRate(dy.Schema):
+    """What a machine costs an hour under a commitment that could be bought now."""
+
+    source = dy.String(primary_key=True, description="the source of costs that stated it")
+    provider = dy.String(primary_key=True, description="aws")
+    plan_type = dy.String(primary_key=True, description="Compute, EC2Instance")
+    term_years = dy.UInt8(primary_key=True, min=1)
+    payment = dy.String(primary_key=True, description="No Upfront, Partial Upfront, All Upfront")
+    region = dy.String(primary_key=True)
+    instance_type = dy.String(primary_key=True)
+    operating_system = dy.String(primary_key=True, description="linux, windows")
+    currency = dy.String(description="ISO 4217")
+    rate_per_hour = dy.Float64(min=0, description="of one machine, as long as the plan covers it")
+
+
 class Budget(dy.Schema):
     """What somebody means to spend in a period."""
 

@@ -20,7 +20,14 @@ from pydantic import Field
 
 from exporters.core.config_file import Section
 from exporters.core.cost_frames import Charge
-from exporters.core.standing_frames import Budget, Commitment, ProviderForecast, WorkloadCost
+from exporters.core.standing_frames import (
+    Budget,
+    Commitment,
+    CommitmentRate,
+    CommitmentUse,
+    ProviderForecast,
+    WorkloadCost,
+)
 from exporters.fetch.contract import Finding, Progress, Skipped, silent
 
 
@@ -70,6 +77,8 @@ class CostFetched:
         observed_at: when it was asked (UTC).
         charges: rows of Charge of every day asked for; None: this source states no charges.
         commitments: what is bought in advance; None: it was not asked, so that what was known stays.
+        commitment_use: how far commitments were used and what they covered; None likewise.
+        commitment_rates: what machines cost under commitments that could be bought; None likewise.
         budgets: what somebody means to spend; None likewise.
         forecasts: what the provider expects; None likewise.
         workloads: what workloads cost, of the days asked for; None: this source does not say.
@@ -81,6 +90,8 @@ class CostFetched:
     observed_at: datetime
     charges: pl.LazyFrame | None = None
     commitments: dy.DataFrame[Commitment] | None = None
+    commitment_use: dy.DataFrame[CommitmentUse] | None = None
+    commitment_rates: dy.DataFrame[CommitmentRate] | None = None
     budgets: dy.DataFrame[Budget] | None = None
     forecasts: dy.DataFrame[ProviderForecast] | None = None
     workloads: dy.DataFrame[WorkloadCost] | None = None
