@@ -6,8 +6,10 @@ written whole or not at all. cost_import.py and cost_refresh.py bring the days.
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass, field
 from datetime import date
+from typing import Final
 
 import dataframely as dy
 import polars as pl
@@ -21,6 +23,9 @@ from exporters.store.cost_write import clear_months, write_month
 from exporters.store.costs import CostManifest, Costs, read_costs
 from exporters.store.fx_history import stored_rates
 from exporters.store.shelf import Shelf
+
+WRITING: Final = threading.Lock()
+"""One import or refresh of a process changes the months at a time: each reads all of them and writes what changed."""
 
 
 @dataclass(slots=True)
@@ -65,9 +70,7 @@ class CostBook:
     @property
     def oldest_day(self) -> date:
         """The first day of the oldest month that is kept."""
-        now = self.clock.now()
-        months = now.year * 12 + now.month - self.settings.costs.retention_months
-        return date(months // 12, months % 12 + 1, 1)
+        return oldest_kept(self.settings, self.clock.now().date())
 
     def write(self, *, digests: dict[str, list[str]], rejects: pl.DataFrame) -> tuple[str, ...]:
         """This will write the months that are no longer what they were, and return them.
@@ -145,6 +148,12 @@ def _months_of(days: pl.DataFrame) -> list[str]:
 
 def _month_of(days: pl.DataFrame, month: str) -> pl.DataFrame:
     return days.filter(month == _MONTH)
+
+
+def oldest_kept(settings: ExporterSettings, today: date) -> date:
+    """This will return the first day of the oldest month that is kept."""
+    months = today.year * 12 + today.month - settings.costs.retention_months
+    return date(months // 12, months % 12 + 1, 1)
 
 
 def all_rejects(found: list[dy.DataFrame[CostRejects]]) -> dy.DataFrame[CostRejects]:

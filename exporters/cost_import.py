@@ -19,7 +19,7 @@ from exporters.core.clock import Clock
 from exporters.core.cost_frames import DAY_KEY, CostRejects, DailyCost, PoundCost, RestatedDay
 from exporters.core.errors import IntegrityError
 from exporters.core.scratch import scratch_folder
-from exporters.cost_book import CostBook, all_rejects
+from exporters.cost_book import WRITING, CostBook, all_rejects
 from exporters.fetch.cost_files import DataFile, Export, find_exports
 from exporters.fetch.focus_file import Charges, open_charges, unreadable
 from exporters.normalise.cost_days import Reduced, add_days, mark_whole, reduce_charges, replace_days, restated
@@ -103,6 +103,10 @@ class CostImporter:
             SourceError: an object store refused.
             StoreError: the shelf cannot be read or written.
         """
+        with WRITING:
+            return self._run(paths)
+
+    def _run(self, paths: Sequence[str]) -> CostImport:
         book = CostBook.open(self.settings, self.shelf, self.clock)
         progress = _Progress(book=book, imported=book.before.imported)
         with scratch_folder(self.scratch) as scratch:

@@ -102,6 +102,9 @@ class CostSettings(Section):
         default=0.01, ge=0, le=1, description="Share of charges left out past which an export is refused."
     )
     retention_months: int = Field(default=37, ge=1, description="Months of charges to keep, this one among them.")
+    workload_days: int = Field(
+        default=62, ge=1, description="Days for which what workloads cost inside clusters is kept."
+    )
     top_services: int = Field(default=20, ge=1, description="Services with series of their own, of each provider.")
     max_groups: int = Field(
         default=1_000, ge=1, description="Groups of account, service and region with series of their own."

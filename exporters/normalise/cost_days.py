@@ -7,7 +7,7 @@ order of rows and files does not matter, and that a day that may still grow is n
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Final
 
 import dataframely as dy
@@ -145,6 +145,35 @@ def mark_whole(days: pl.DataFrame, *, made_at: datetime, settle_hours: float) ->
     return days.with_columns(reached=pl.min_horizontal(reached, pl.lit(last_settled))).with_columns(
         is_whole=pl.col("charge_day") <= pl.col("reached")
     )
+
+
+def mark_settled(days: pl.DataFrame, *, asked_at: datetime, until: date, settle_hours: float) -> pl.DataFrame:
+    """This will add reached and is_whole to days that a source was asked for: it states all of them, charged or not.
+
+    Args:
+        days: rows of DailyCost.
+        asked_at: when it was asked.
+        until: the last day that it was asked for.
+        settle_hours: how long after its end a day may still grow.
+    """
+    reached = min((asked_at - timedelta(hours=settle_hours)).date() - timedelta(days=1), until)
+    return days.with_columns(reached=pl.lit(reached), is_whole=pl.col("charge_day") <= reached)
+
+
+def replace_span(
+    before: dy.DataFrame[PoundCost], new: dy.DataFrame[PoundCost], *, source: str, first: date, last: date
+) -> dy.DataFrame[PoundCost]:
+    """This will put what a source states of a span of days in the place of all that it stated of them before.
+
+    Args:
+        before: the days that are kept.
+        new: its days.
+        source: its name.
+        first: the first day of the span.
+        last: the last day.
+    """
+    asked = (pl.col("source") == source) & pl.col("charge_day").is_between(first, last)
+    return PoundCost.validate(pl.concat([before.filter(~asked), new]).sort(COST_KEY), cast=True)
 
 
 def replace_days(
