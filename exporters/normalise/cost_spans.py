@@ -1,0 +1,78 @@
+"""Which days of what was paid may be compared: whole ones, of accounts whose exports state every day in question.
+
+Pure; a part of comparing days. Promises that a day that may still grow, a month that was never imported and an account
+that was not known yet are never taken for a day on which nothing was spent.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import polars as pl
+
+from exporters.core.cost_change_frames import Span
+
+BILL: Final = ["provider", "billing_account"]
+WEEK_DAYS: Final = 7
+
+ACCOUNT: Final = pl.when(pl.col("sub_account") != "").then("sub_account").otherwise("billing_account").alias("account")
+"""Whose cost it is: the sub-account where there is one."""
+
+
+def stated_days(days: pl.DataFrame) -> pl.DataFrame:
+    """This will return provider, billing_account and charge_day of every day that exports state whole.
+
+    A bill states its days from its first one on, or from its first charge on where the account was not known before,
+    up to the last day that it has whole. A day without charges between the two cost nothing.
+
+    Args:
+        days: rows of PoundCost with whole_until, the last whole day of the account.
+    """
+    first_known = pl.col("charge_day").min().over(BILL)
+    bills = (
+        days.with_columns(first_known=first_known)
+        .group_by(*BILL, "billing_period", "first_known", "whole_until")
+        .agg(first_charge=pl.col("charge_day").min(), reached=pl.col("reached").max())
+        .with_columns(
+            first=pl.when(pl.col("first_known") < pl.col("billing_period"))
+            .then("billing_period")
+            .otherwise(pl.max_horizontal("first_charge", "billing_period")),
+            last=pl.min_horizontal("reached", "whole_until"),
+        )
+        .filter(pl.col("first") <= pl.col("last"))
+    )
+    each = bills.with_columns(charge_day=pl.date_ranges("first", "last")).explode("charge_day")
+    return each.select(*BILL, "charge_day").unique()
+
+
+def last_days(days: pl.DataFrame, *, not_before_days: int | None = None) -> pl.DataFrame:
+    """This will return provider, billing_account and last_day: the last whole day of each account.
+
+    Args:
+        days: rows of PoundCost with whole_until.
+        not_before_days: accounts that are more days behind the one that has come furthest are left out; None: none is.
+    """
+    found = days.group_by(BILL).agg(last_day=pl.col("whole_until").max()).drop_nulls()
+    if not_before_days is None:
+        return found
+    return found.filter(pl.col("last_day") >= pl.col("last_day").max() - pl.duration(days=not_before_days))
+
+
+def in_both_spans(days: pl.DataFrame, last: pl.DataFrame, span: Span) -> pl.DataFrame:
+    """This will return the rows of both spans with account, last_day and is_after (false: the span before).
+
+    Args:
+        days: rows of PoundCost with whole_until.
+        last: provider, billing_account and last_day of the accounts that are wanted.
+        span: how many days are compared.
+    """
+    offsets = pl.DataFrame({"offset": [*range(span.days), *range(WEEK_DAYS, WEEK_DAYS + span.days)]})
+    wanted = last.join(offsets, how="cross").with_columns(
+        charge_day=pl.col("last_day") - pl.col("offset") * pl.duration(days=1)
+    )
+    missing = wanted.join(stated_days(days), on=[*BILL, "charge_day"], how="anti")
+    whole = wanted.join(missing, on=BILL, how="anti")
+    return days.join(
+        whole.select(*BILL, "charge_day", "last_day", is_after=pl.col("offset") < span.days),
+        on=[*BILL, "charge_day"],
+    ).with_columns(ACCOUNT)
