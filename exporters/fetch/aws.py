@@ -33,6 +33,8 @@ class AwsEndpoints(Section):
     sts: str | None = Field(default=None, description="Security Token Service; {region} is replaced.")
     bulk: str | None = Field(default=None, description="Host of the bulk offer files.")
     ce: str | None = Field(default=None, description="Cost Explorer.")
+    savingsplans: str | None = Field(default=None, description="Savings Plans.")
+    budgets: str | None = Field(default=None, description="AWS Budgets.")
 
 
 class AwsSettings(CloudSettings):

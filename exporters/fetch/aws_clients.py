@@ -6,9 +6,9 @@ throttling; every try first looks at the deadline, so that a long queue of retri
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import boto3
 import botocore.exceptions as sdk
@@ -35,6 +35,51 @@ REFUSED = frozenset({"AccessDenied", "AccessDeniedException", "UnauthorizedOpera
 BROKEN = frozenset({"InternalErrorException", "InternalError", "InternalFailure", "ServiceUnavailable", "Unavailable"})
 PRICING_HOMES = {"aws-cn": "cn-northwest-1", "aws-eusc": "eusc-de-east-1"}
 """Partitions with one pricing endpoint. The partition aws has three; aws-us-gov has none and is served by none."""
+BILLING_HOMES = {"aws": "us-east-1", "aws-cn": "cn-northwest-1", "aws-eusc": "eusc-de-east-1"}
+"""Where a partition keeps its bills. aws-us-gov keeps none: its charges stand on a commercial account."""
+
+Call = Callable[..., Mapping[str, Any]]
+"""A method of a client: arguments by keyword, the answer as the service model shapes it."""
+
+
+class CostExplorerClient(Protocol):
+    """What is called of Cost Explorer."""
+
+    get_cost_and_usage: Call
+    get_dimension_values: Call
+    get_cost_forecast: Call
+    get_savings_plans_utilization_details: Call
+    get_savings_plans_coverage: Call
+    get_reservation_utilization: Call
+    get_reservation_coverage: Call
+
+
+class SavingsPlansClient(Protocol):
+    """What is called of Savings Plans; botocore knows no paginator for it."""
+
+    describe_savings_plans: Call
+    describe_savings_plans_offering_rates: Call
+
+
+class BudgetsClient(Protocol):
+    """What is called of AWS Budgets."""
+
+    describe_budgets: Call
+
+
+def billing_home(partition: str) -> str:
+    """This will return the region of Cost Explorer, Savings Plans and Budgets.
+
+    Raises:
+        TerminalSourceError: the partition has no bill of its own (GovCloud).
+    """
+    if partition in BILLING_HOMES:
+        return BILLING_HOMES[partition]
+    raise TerminalSourceError(
+        f"the partition {partition} has no Cost Explorer; what it costs stands on the commercial account behind it",
+        where="sources.aws.partition",
+        next_step="Give the credentials of that commercial account and set partition: aws.",
+    )
 
 
 def pricing_home(partition: str, regions: tuple[str, ...]) -> str:
@@ -97,6 +142,37 @@ class Clients:
         client = self._session.client("ec2", region_name=region, endpoint_url=url, config=self._config)
         self._hold_to_deadline(client.meta.events, "ec2")
         return client
+
+    def cost_explorer(self, *, each_try: Callable[[], None]) -> CostExplorerClient:
+        """This will return a client of Cost Explorer.
+
+        Args:
+            each_try: called before each request is sent, also when it is sent again; may raise to stop it.
+        """
+        url = self._endpoint("ce", self._settings.endpoints.ce, self._home)
+        client = self._session.client("ce", region_name=self._home, endpoint_url=url, config=self._config)
+
+        def told(**_: object) -> None:
+            each_try()
+
+        # Events are named by service id, not by the client's name.
+        self._hold_to_deadline(client.meta.events, "cost-explorer")
+        client.meta.events.register("before-send.cost-explorer", told)
+        return cast("CostExplorerClient", client)
+
+    def savings_plans(self) -> SavingsPlansClient:
+        """This will return a client of Savings Plans."""
+        url = self._endpoint("savingsplans", self._settings.endpoints.savingsplans, self._home)
+        client = self._session.client("savingsplans", region_name=self._home, endpoint_url=url, config=self._config)
+        self._hold_to_deadline(client.meta.events, "savingsplans")
+        return cast("SavingsPlansClient", client)
+
+    def budgets(self) -> BudgetsClient:
+        """This will return a client of AWS Budgets."""
+        url = self._endpoint("budgets", self._settings.endpoints.budgets, self._home)
+        client = self._session.client("budgets", region_name=self._home, endpoint_url=url, config=self._config)
+        self._hold_to_deadline(client.meta.events, "budgets")
+        return cast("BudgetsClient", client)
 
     def _endpoint(self, service: str, url: str | None, region: str) -> str | None:
         setting = f"sources.aws.endpoints.{service}"

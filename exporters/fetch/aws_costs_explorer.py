@@ -1,0 +1,256 @@
+"""Fetch, AWS costs: charges by day, and the month's forecast, from Cost Explorer.
+
+Promises that what it gives is whole: every day of the span is in every answer, no group comes twice, and the parts of
+each day add up to the day that AWS states without parts. AWS renews its data several times a day, so parts that were
+read before and after do not add up, and are an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from decimal import Context, Decimal
+from typing import Any, Final
+
+import dataframely as dy
+import polars as pl
+
+from exporters.core.cost_frames import Charge
+from exporters.core.errors import TerminalSourceError
+from exporters.core.standing_frames import ProviderForecast
+from exporters.fetch.aws_clients import CostExplorerClient, error_code
+from exporters.fetch.aws_costs_calls import NO_DATA, billing_errors, exact, pages, whole_error
+from exporters.fetch.aws_costs_plan import ACCOUNT, RECORD_TYPE, REGION, SERVICE, Query, joined, kind_of, of_accounts
+
+SPENT: Final = "ce:GetCostAndUsage"
+SAME_TO: Final = Decimal("0.005")
+"""Half a cent: parts and whole are rounded apart from each other, each to ten places."""
+
+NO_REGION: Final = frozenset({"", "NoRegion", "global"})
+RANGE_PER_CENT: Final = 80
+_SCALE: Final = Decimal(1).scaleb(-18)
+_MONEY: Final = Context(prec=38)
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """What a day or a group of a day came to."""
+
+    billed: Decimal
+    effective: Decimal
+    currency: str
+
+
+@dataclass(frozen=True, slots=True)
+class Explorer:
+    """Asks Cost Explorer.
+
+    Args:
+        client: the SDK's client of `ce`.
+        source: the name of the source.
+        account: the account that pays.
+        accounts: member accounts to ask for; empty: all.
+        net: whether contract discounts are taken off each charge.
+    """
+
+    client: CostExplorerClient
+    source: str
+    account: str
+    accounts: Sequence[str] = ()
+    net: bool = False
+    metrics: tuple[str, str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        chosen = ("NetUnblendedCost", "NetAmortizedCost") if self.net else ("UnblendedCost", "AmortizedCost")
+        object.__setattr__(self, "metrics", chosen)
+
+    def days(self, first: date, last: date) -> dict[date, Amount]:
+        """This will return what each day came to as a whole."""
+        found: dict[date, Amount] = {}
+        for day, result in self._results(Query("whole days", ()), first, last):
+            if day in found:
+                raise whole_error(f"{day} came twice", SPENT)
+            found[day] = self._amount(result.get("Total", {}), f"{SPENT} of {day}")
+        return found
+
+    def members(self, first: date, last: date) -> tuple[str, ...]:
+        """This will return the accounts that have charges in a span of days."""
+        values = pages(
+            self.client.get_dimension_values,
+            {"TimePeriod": _period(first, last), "Dimension": ACCOUNT, "Context": "COST_AND_USAGE"},
+            items="DimensionValues",
+            next_page="NextPageToken",
+            action="ce:GetDimensionValues",
+        )
+        return tuple(sorted(one["Value"] for page in values for one in page["DimensionValues"]))
+
+    def charges(self, query: Query, first: date, last: date) -> list[dict[str, object]]:
+        """This will return the charges of a query that are not nought, as rows of Charge."""
+        rows: list[dict[str, object]] = []
+        seen: set[tuple[date, tuple[str, ...]]] = set()
+        for day, result in self._results(query, first, last):
+            for group in result.get("Groups", ()):
+                keys = tuple(group.get("Keys", ()))
+                where = f"{SPENT} ({query.name}) of {day}"
+                if len(keys) != len(query.group_by) or (day, keys) in seen:
+                    raise whole_error(f"the group {keys} came twice, or without its keys", where)
+                seen.add((day, keys))
+                amount = self._amount(group.get("Metrics", {}), where)
+                if amount.billed or amount.effective:
+                    rows.append(self._row(query, day, dict(zip(query.group_by, keys, strict=True)), amount))
+        return rows
+
+    def forecast(self, today: date, spent: Mapping[date, Amount]) -> dy.DataFrame[ProviderForecast]:
+        """This will return what AWS expects this month to come to: spent before today, and forecast from today on.
+
+        AWS, GetCostForecast: the forecast is for the span asked for; a month already begun starts today. An account
+        that is too new has none.
+        """
+        month = today.replace(day=1)
+        action = "ce:GetCostForecast"
+        chosen = joined([of_accounts(self.accounts)] if self.accounts else [])
+        try:
+            with billing_errors(action, action=action):
+                answer = self.client.get_cost_forecast(
+                    TimePeriod={"Start": today.isoformat(), "End": next_month(today).isoformat()},
+                    Metric="NET_UNBLENDED_COST" if self.net else "UNBLENDED_COST",
+                    Granularity="MONTHLY",
+                    PredictionIntervalLevel=RANGE_PER_CENT,
+                    **({"Filter": chosen} if chosen else {}),
+                )
+        except TerminalSourceError as error:
+            if error_code(error.__cause__) == NO_DATA:
+                return ProviderForecast.create_empty()
+            raise
+        results = answer.get("ForecastResultsByTime", ())
+        if len(results) != 1 or "Total" not in answer:
+            raise whole_error(f"{len(results)} months came for the one that was asked for", action)
+        before = [amount for day, amount in spent.items() if month <= day < today]
+        currency = str(answer["Total"].get("Unit", ""))
+        if any(amount.currency != currency for amount in before):
+            raise whole_error(f"the forecast is in {currency!r}, what was spent is not", action)
+        known = sum((amount.billed for amount in before), Decimal(0))
+        expected = {
+            "mid": "MeanValue",
+            "lower": "PredictionIntervalLowerBound",
+            "upper": "PredictionIntervalUpperBound",
+        }
+        sums = {
+            name: _fitting(known + exact(results[0].get(theirs), where=action)) for name, theirs in expected.items()
+        }
+        row = {"source": self.source, "provider": "aws", "account": self.account, "month": month, "currency": currency}
+        return ProviderForecast.validate(
+            pl.DataFrame([row | sums], schema=ProviderForecast.create_empty().schema), cast=True
+        )
+
+    def _results(self, query: Query, first: date, last: date) -> Iterator[tuple[date, Mapping[str, Any]]]:
+        """Every day's part of every page; a day may go on over a page, and every day of the span must come."""
+        filters = [*query.filters, *([of_accounts(self.accounts)] if self.accounts and not query.account else [])]
+        chosen = joined(filters)
+        arguments: dict[str, Any] = {
+            "TimePeriod": _period(first, last),
+            "Granularity": "DAILY",
+            "Metrics": list(self.metrics),
+            **({"GroupBy": [{"Type": "DIMENSION", "Key": key} for key in query.group_by]} if query.group_by else {}),
+            **({"Filter": chosen} if chosen else {}),
+        }
+        come: set[date] = set()
+        answers = pages(
+            self.client.get_cost_and_usage,
+            arguments,
+            items="ResultsByTime",
+            next_page="NextPageToken",
+            action=SPENT,
+        )
+        for page in answers:
+            for result in page["ResultsByTime"]:
+                day = _day_of(result)
+                come.add(day)
+                yield day, result
+        wanted = {first + timedelta(days=number) for number in range((last - first).days + 1)}
+        if come != wanted:
+            shown = ", ".join(day.isoformat() for day in sorted(come ^ wanted)[:3])
+            raise whole_error(f"{len(come ^ wanted)} days are missing or were not asked for ({shown})", SPENT)
+
+    def _amount(self, metrics: Mapping[str, Any], where: str) -> Amount:
+        if missing := [name for name in self.metrics if name not in metrics]:
+            raise whole_error(f"the metrics {', '.join(missing)} are missing", where)
+        billed, effective = (exact(metrics[name].get("Amount"), where=where) for name in self.metrics)
+        units = {str(metrics[name].get("Unit", "")) for name in self.metrics}
+        currency = units.pop()
+        if units or len(currency) != 3 or not currency.isalpha() or not currency.isupper():
+            raise whole_error(f"the unit {currency!r} of an amount is no currency, or there are two", where)
+        return Amount(billed, effective, currency)
+
+    def _row(self, query: Query, day: date, keys: Mapping[str, str], amount: Amount) -> dict[str, object]:
+        kind = query.kind or kind_of(keys[RECORD_TYPE])
+        start = datetime(day.year, day.month, day.day, tzinfo=UTC)
+        region = keys.get(REGION, "")
+        return {
+            "charge_start": start,
+            "charge_end": start + timedelta(days=1),
+            "billing_period": day.replace(day=1),
+            "provider": "aws",
+            "billing_account": self.account,
+            "sub_account": query.account or keys[ACCOUNT],
+            "service": keys.get(SERVICE),
+            "region": None if region in NO_REGION else region,
+            "charge_category": kind.charge_category,
+            "pricing_category": kind.pricing_category,
+            "currency": amount.currency,
+            "billed_cost": _fitting(amount.billed),
+            "effective_cost": _fitting(amount.effective),
+        }
+
+
+def charge_frame(rows: Sequence[Mapping[str, object]]) -> pl.LazyFrame:
+    """This will return rows as Charge; what Cost Explorer does not say is null."""
+    schema = Charge.create_empty().schema
+    return pl.DataFrame([{**dict.fromkeys(schema), **row} for row in rows], schema=schema).lazy()
+
+
+def require_whole(rows: Sequence[Mapping[str, Any]], whole: Mapping[date, Amount]) -> None:
+    """This will hold the parts of each day against the day as AWS states it without parts.
+
+    Raises:
+        IntegrityError: they differ by half a cent or more, or are in another currency.
+    """
+    sums = {day: [Decimal(0), Decimal(0)] for day in whole}
+    for row in rows:
+        day = row["charge_start"].date()
+        if row["currency"] != whole[day].currency:
+            raise whole_error(f"{day} has charges in {row['currency']} and is stated in {whole[day].currency}", SPENT)
+        sums[day][0] += row["billed_cost"]
+        sums[day][1] += row["effective_cost"]
+    for day, (billed, effective) in sums.items():
+        stated = whole[day]
+        if abs(billed - stated.billed) >= SAME_TO or abs(effective - stated.effective) >= SAME_TO:
+            raise whole_error(
+                f"the charges of {day} come to {billed} billed and {effective} amortised, the whole day to "
+                f"{stated.billed} and {stated.effective} {stated.currency}: AWS renewed its data in between, or a "
+                "charge falls under no query",
+                SPENT,
+            )
+
+
+def next_month(day: date) -> date:
+    """This will return the first day of the month after a day's."""
+    return (day.replace(day=28) + timedelta(days=4)).replace(day=1)
+
+
+def _period(first: date, last: date) -> dict[str, str]:
+    """AWS, DateInterval: the end is exclusive."""
+    return {"Start": first.isoformat(), "End": (last + timedelta(days=1)).isoformat()}
+
+
+def _day_of(result: Mapping[str, Any]) -> date:
+    try:
+        return date.fromisoformat(str(result["TimePeriod"]["Start"])[:10])
+    except (KeyError, TypeError, ValueError) as error:
+        raise whole_error("a result came without its day", SPENT) from error
+
+
+def _fitting(amount: Decimal) -> Decimal:
+    """To the 18 places that money is kept in; AWS writes ten."""
+    return amount.quantize(_SCALE, context=_MONEY)
