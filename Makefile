@@ -7,6 +7,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 CORES := $(shell nproc 2>/dev/null || echo 2)
+# Without compiled files pytest compiles every test, and each program that a test starts every library, on every run.
+unexport PYTHONDONTWRITEBYTECODE
 
 help:
 	@sed -n 's/^# //p' Makefile
@@ -39,7 +41,7 @@ demo: install
 	$(BIN)/tuppence demo --out demo-output
 
 test: install-dev system
-	$(BIN)/python -m pytest -n $(CORES) --dist loadgroup -m "not slow" tests
+	$(BIN)/python -m pytest -n $(CORES) --dist loadfile --no-loadscope-reorder -m "not slow" tests
 
 test-slow: install-dev system
 	$(BIN)/python -m pytest -m slow tests || [ $$? -eq 5 ]  # 5: no test is that slow

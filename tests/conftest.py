@@ -1,4 +1,7 @@
-"""What every test shares: property tests repeat the same examples in a build and never fail for being slow; logs end.
+"""What every test shares: the order of files, property tests that repeat their examples in a build, logs that end.
+
+A file's tests run in one process, so that what they share is made once; ``--dist loadfile`` does that, and the order of
+files is that of pytest_collection_modifyitems here where ``--no-loadscope-reorder`` stands beside it.
 
 A command under test sends the log to the stderr that its runner gives it, which is closed when the runner is done.
 """
@@ -7,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import structlog
@@ -15,6 +19,28 @@ from hypothesis import settings
 settings.register_profile("local", deadline=None, max_examples=50)
 settings.register_profile("ci", deadline=None, max_examples=50, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") == "true" else "local")
+
+LONGEST_FIRST = (
+    "recommender/test_cli.py",
+    "recommender/commands/test_ledger.py",
+    "docs/test_commands.py",
+    "recommender/commands/test_capacity.py",
+    "dashboards/test_panels.py",
+    "exporters/test_end_to_end.py",
+    "recommender/commands/test_assess.py",
+    "recommender/demo/test_run.py",
+    "recommender/commands/test_publish.py",
+    "recommender/test_cycle.py",
+    "docs/test_first_prices.py",
+)
+"""Files of more than some 20 seconds, which begin a run: no worker is left alone with one at its end."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest files first, all others in the order in which they were found."""
+    tests = Path(__file__).parent
+    place = {tests / name: number for number, name in enumerate(LONGEST_FIRST)}
+    items.sort(key=lambda item: place.get(item.path, len(place)))
 
 
 @pytest.fixture(autouse=True)

@@ -17,7 +17,6 @@ from tests.dashboards.reading import (
     variables,
 )
 
-pytestmark = pytest.mark.xdist_group("dashboards")
 QUERIES = {(query.panel, query.ref_id): query for query in queries()}
 
 MAY_BE_EMPTY = {
