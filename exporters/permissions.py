@@ -68,7 +68,12 @@ def _spot_by_api(settings: ExporterSettings) -> bool:
 
 
 def _assumes_a_role(settings: ExporterSettings) -> bool:
-    return _by_api(settings) and settings.sources.aws.role_arn is not None
+    return (_by_api(settings) or settings.costs.aws.enabled) and settings.sources.aws.role_arn is not None
+
+
+def _costs(wanted: str | None = None) -> Applies:
+    """Whether costs of AWS are asked for, and the named one of their settings is on."""
+    return lambda settings: settings.costs.aws.enabled and (wanted is None or bool(getattr(settings.costs.aws, wanted)))
 
 
 def _store_is(scheme: str) -> Applies:
@@ -76,10 +81,12 @@ def _store_is(scheme: str) -> Applies:
 
 
 _READER = "the role that reads prices"
+_COST_READER = "the role that reads costs"
 _CALLER = "the identity that Tuppence runs as"
 _WRITER = "the exporter"
 _ONLY_READS = "the recommender"
 _API = "`sources.aws.mode: api`"
+_COSTS = "`costs.aws.enabled`"
 _BLOBS = "Microsoft.Storage/storageAccounts/blobServices/containers/blobs"
 
 RIGHTS: tuple[Right, ...] = (
@@ -97,9 +104,39 @@ RIGHTS: tuple[Right, ...] = (
         "aws",
         _CALLER,
         "sts:AssumeRole",
-        "taking on the role that reads prices",
-        f"{_API} and `sources.aws.role_arn`",
+        "taking on the role that reads prices and costs",
+        f"{_API} or {_COSTS}, and `sources.aws.role_arn`",
         _assumes_a_role,
+    ),
+    Right("aws", _COST_READER, "ce:GetCostAndUsage", "charges by day", _COSTS, _costs()),
+    Right(
+        "aws",
+        _COST_READER,
+        "ce:GetDimensionValues",
+        "the accounts that have charges",
+        f"{_COSTS} and `costs.aws.breakdown: region`",
+        lambda settings: settings.costs.aws.enabled and settings.costs.aws.breakdown == "region",
+    ),
+    *(
+        Right("aws", _COST_READER, action, needed_for, f"{_COSTS} and `costs.aws.{wanted}`", _costs(wanted))
+        for action, needed_for, wanted in (
+            ("ce:GetCostForecast", "the month's forecast", "forecast"),
+            ("ce:GetSavingsPlansUtilizationDetails", "how far Savings Plans are used", "commitment_use"),
+            ("ce:GetSavingsPlansCoverage", "what Savings Plans cover", "commitment_use"),
+            ("ce:GetReservationUtilization", "how far reserved instances are used", "commitment_use"),
+            ("ce:GetReservationCoverage", "what reserved instances cover", "commitment_use"),
+            ("savingsplans:DescribeSavingsPlans", "Savings Plans that were bought", "commitments"),
+            ("ec2:DescribeReservedInstances", "reserved instances that were bought", "commitments"),
+            ("budgets:ViewBudget", "budgets", "budgets"),
+        )
+    ),
+    Right(
+        "aws",
+        _COST_READER,
+        "savingsplans:DescribeSavingsPlansOfferingRates",
+        "what machines would cost under a Savings Plan",
+        f"{_COSTS} and `costs.aws.savings_plan_rates.families`",
+        lambda settings: settings.costs.aws.enabled and bool(settings.costs.aws.savings_plan_rates.families),
     ),
     Right(
         "gcp",
@@ -182,7 +219,7 @@ def _document(settings: ExporterSettings, source: str, holder: str, actions: lis
 def _aws_statement(settings: ExporterSettings, holder: str, actions: list[str]) -> dict[str, Any]:
     if holder == _CALLER:
         return _allow("TuppenceAssumesReader", actions, settings.sources.aws.role_arn)
-    return _allow("TuppencePrices", actions, "*")
+    return _allow("TuppenceCosts" if holder == _COST_READER else "TuppencePrices", actions, "*")
 
 
 def _allow(sid: str, actions: list[str], resource: str | None) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from pydantic import Field
 from exporters.core.config_file import Section
 from exporters.core.words import CapacityType, OperatingSystem
 from exporters.fetch.aws import AwsSettings
+from exporters.fetch.aws_costs import AwsCostSettings
 from exporters.fetch.azure import AzureSettings
 from exporters.fetch.book import BookSettings
 from exporters.fetch.contract import CloudSettings, SourceSettings
@@ -109,6 +110,7 @@ class CostSettings(Section):
     max_groups: int = Field(
         default=1_000, ge=1, description="Groups of account, service and region with series of their own."
     )
+    aws: AwsCostSettings = AwsCostSettings()
     opencost: OpenCostSettings = OpenCostSettings()
 
 
