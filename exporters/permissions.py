@@ -76,6 +76,10 @@ def _costs(wanted: str | None = None) -> Applies:
     return lambda settings: settings.costs.aws.enabled and (wanted is None or bool(getattr(settings.costs.aws, wanted)))
 
 
+def _azure_costs(settings: ExporterSettings) -> bool:
+    return settings.costs.azure.enabled
+
+
 def _store_is(scheme: str) -> Applies:
     return lambda settings: urlsplit(settings.store.url).scheme == scheme
 
@@ -153,6 +157,10 @@ RIGHTS: tuple[Right, ...] = (
         "sizes as the subscription sees them",
         "`sources.azure.subscription_id`",
         lambda settings: settings.sources.azure.subscription_id is not None,
+    ),
+    *(
+        Right("azure", _CALLER, action, "costs by day", "`costs.azure.enabled`", _azure_costs)
+        for action in ("Microsoft.CostManagement/query/action", "Microsoft.CostManagement/query/read")
     ),
     *(
         Right(STORE, holder, action, needed_for, f"`store.url: {scheme}://…`", _store_is(scheme))

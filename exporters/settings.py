@@ -15,6 +15,7 @@ from exporters.core.words import CapacityType, OperatingSystem
 from exporters.fetch.aws import AwsSettings
 from exporters.fetch.aws_costs import AwsCostSettings
 from exporters.fetch.azure import AzureSettings
+from exporters.fetch.azure_costs import AzureCostSettings
 from exporters.fetch.book import BookSettings
 from exporters.fetch.contract import CloudSettings, SourceSettings
 from exporters.fetch.ecb import FxSettings
@@ -111,6 +112,7 @@ class CostSettings(Section):
         default=1_000, ge=1, description="Groups of account, service and region with series of their own."
     )
     aws: AwsCostSettings = AwsCostSettings()
+    azure: AzureCostSettings = AzureCostSettings()
     opencost: OpenCostSettings = OpenCostSettings()
 
 

@@ -137,7 +137,7 @@ def _read_all(
 ) -> dict[str, list[pl.DataFrame]]:
     """Every list, four at a time, in the order of the queries; the first failure ends the refresh."""
     timeout = min(60.0, deadline.remaining("sources.azure"))
-    session = client(verify=_ca_file(settings) or True, timeout_seconds=timeout)
+    session = client(verify=trusted_ca_file(settings) or True, timeout_seconds=timeout)
     with session, ThreadPoolExecutor(READERS) as pool:
         retail = Retail(
             session=session,
@@ -174,22 +174,30 @@ def _management(settings: AzureSettings, deadline: Deadline) -> Management:
     assert settings.subscription_id is not None
     return Management(
         subscription_id=settings.subscription_id,
-        endpoint=_tls_endpoint(settings.management_endpoint, setting="sources.azure.management_endpoint"),
-        ca_file=_ca_file(settings),
+        endpoint=tls_endpoint(settings.management_endpoint, setting="sources.azure.management_endpoint"),
+        ca_file=trusted_ca_file(settings),
         deadline=deadline,
     )
 
 
-def _tls_endpoint(url: str, *, setting: str) -> str:
-    """A checked endpoint that is also HTTPS: a token is never sent in the clear, not even to this machine."""
+def tls_endpoint(url: str, *, setting: str) -> str:
+    """This will return a checked endpoint that is also HTTPS: no token goes in the clear, not even to this machine.
+
+    Raises:
+        SettingsError: it is not.
+    """
     endpoint = checked_endpoint(url, setting=setting)
     if not endpoint.startswith("https://"):
         raise SettingsError("a token cannot go over plain http", where=setting, next_step="Use an https:// address.")
     return endpoint
 
 
-def _ca_file(settings: AzureSettings) -> str | None:
-    """The CA bundle, if one is named and holds certificates."""
+def trusted_ca_file(settings: AzureSettings) -> str | None:
+    """This will return the CA bundle if one is named.
+
+    Raises:
+        SettingsError: it holds no certificates.
+    """
     if settings.ca_file is not None:
         try:
             ssl.create_default_context(cafile=settings.ca_file)

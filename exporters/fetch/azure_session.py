@@ -77,7 +77,13 @@ def as_source_errors(place: str, *, what: str, right: str) -> Iterator[None]:
             where=place,
             next_step="Check the network, the proxy, ca_file and sources.azure.management_endpoint.",
         ) from error
-    except (DecodeError, ValueError, AttributeError, TypeError) as error:  # what the SDK raises on another body
+    except (
+        DecodeError,
+        ValueError,
+        AttributeError,
+        TypeError,
+        KeyError,
+    ) as error:  # what the SDK raises on another body
         raise TransientSourceError(
             f"{what} is cut off or not the expected JSON",
             where=place,
