@@ -11,9 +11,9 @@ import pytest
 from tests.dashboards.demonstration import ROOT, World, demonstration
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    """See demonstration."""
+    """See demonstration; it ends with the one file that looks at it, for it is scraped as long as it runs."""
     with demonstration(tmp_path_factory.mktemp("demonstration")) as scraped:
         yield scraped
 

@@ -23,7 +23,7 @@ from recommender.settings import RecommenderSettings
 from tests.deploy.chart import CHART, ROOT, VALUES, values
 from tests.servers.chart_tools import ChartTools, built_chart_tools
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(1300), pytest.mark.xdist_group("chart")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1300)]
 
 Objects = list[dict[str, Any]]
 
