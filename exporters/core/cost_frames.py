@@ -63,6 +63,16 @@ class CommitmentStatus(StrEnum):
     UNUSED = "Unused"
 
 
+class DiscountVerdict(StrEnum):
+    """Whether what was paid says what the next hour will cost."""
+
+    HOLDS = "holds"
+    TOO_LITTLE = "too-little"
+    IMPLAUSIBLE = "implausible"
+    PARTS_DIFFER = "parts-differ"
+    LIST_IS_ON_DEMAND = "list-is-on-demand"
+
+
 class Charge(dy.Schema):
     """One row of an export, by our names. It is scanned, never kept."""
 
@@ -159,3 +169,32 @@ class RestatedDay(dy.Schema):
     billed_now = dy.Decimal(38, 18)
     effective_before = dy.Decimal(38, 18)
     effective_now = dy.Decimal(38, 18)
+
+
+class Discount(dy.Schema):
+    """How far below its list price a provider's compute was really paid, with the charges that say so.
+
+    paid_gbp = list_gbp × (1 − discount_ratio). Amounts are evidence for a ratio, not sums for books: they are rounded.
+    """
+
+    provider = dy.String(primary_key=True)
+    region = dy.String(primary_key=True, description="empty: all regions together")
+    instance_family = dy.String(primary_key=True, description="m7i, Dsv5, n2; empty: all families together")
+    capacity_type = dy.String(primary_key=True, description="on-demand or spot")
+    verdict = dy.String(description="a word of DiscountVerdict; only one that holds changes a price")
+    discount_ratio = dy.Float64(description="1 − paid_gbp ÷ list_gbp; below nought: paid more than list")
+    list_gbp = dy.Float64(min_exclusive=0, description="of charges that have a list cost and were paid for")
+    contracted_gbp = dy.Float64(description="the same charges at the negotiated price, of those that have one")
+    effective_gbp = dy.Float64(description="the same charges at effective cost")
+    billed_gbp = dy.Float64(description="the same charges on the invoice")
+    adjustment_gbp = dy.Float64(max=0, description="discounts that the bill states on lines of their own")
+    paid_gbp = dy.Float64(min_exclusive=0, description="the price without commitments, credits and tax")
+    committed_list_gbp = dy.Float64(description="list cost of usage that commitments covered; in no other column")
+    committed_gbp = dy.Float64(description="its effective cost: the price of the commitment, not of the machine")
+    vcpu_hours = dy.Float64(min=0, description="of charges that state them")
+    days = dy.UInt32(min=1, description="with a charge")
+    first_day = dy.Date()
+    last_day = dy.Date()
+    accounts = dy.UInt32(min=1, description="sub-accounts, else billing accounts")
+    charges = dy.UInt32(min=1)
+    charges_left_out = dy.UInt32(description="without a list cost, or that nothing was paid for")
