@@ -86,6 +86,33 @@ def for_reading(rows: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def discounts_for_reading(found: pl.DataFrame) -> pl.DataFrame:
+    """This will write discounts (rows of Discount) as a person reads them, with their evidence."""
+    hours = pl.col("vcpu_hours").round(0).cast(pl.Int64)
+    return for_reading(
+        found.select(
+            "provider",
+            *(pl.col(name).replace("", "all").alias(name) for name in ("region", "instance_family")),
+            "capacity_type",
+            "verdict",
+            *_in_pence("list_gbp", "paid_gbp"),
+            discount=(pl.col("discount_ratio") * 100).map_elements(_percent, return_dtype=pl.String),
+            days="days",
+            vcpu_hours=pl.when(hours > 0).then(hours),
+            charges="charges",
+            left_out="charges_left_out",
+        )
+    )
+
+
+def _in_pence(*names: str) -> list[pl.Expr]:
+    return [pl.col(name).map_elements(pence, return_dtype=pl.Decimal(38, 2)) for name in names]
+
+
+def _percent(number: float) -> str:
+    return f"{number:.1f} %"
+
+
 def _pound_sums() -> list[pl.Expr]:
     """What charges come to; at list price only where every one of them has a list price."""
     every_has = pl.col("rows_without_list_cost").sum() == 0
