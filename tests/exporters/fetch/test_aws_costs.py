@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -15,33 +15,12 @@ from pydantic import ValidationError
 
 from exporters.core.cost_frames import Charge
 from exporters.core.errors import IntegrityError, SettingsError, TerminalSourceError, TransientSourceError
-from exporters.fetch.aws import AwsSettings
 from exporters.fetch.aws_costs import SOURCE, AwsCostSettings, check, fetch, price_of
-from exporters.fetch.cost_contract import CostFetched, CostRequest
+from exporters.fetch.cost_contract import CostFetched
 from tests.fakes.aws import Failure
 from tests.fakes.aws_account import use_dummy_credentials
 from tests.fakes.aws_costs import BillingServer, Entry, Renewed
-
-NOW = datetime(2026, 7, 21, 9, tzinfo=UTC)
-D19, D20, D21 = date(2026, 7, 19), date(2026, 7, 20), date(2026, 7, 21)
-PAYER, SHOP, LAB = "123456789012", "210987654321", "310987654321"
-EC2, S3 = "Amazon Elastic Compute Cloud - Compute", "Amazon Simple Storage Service"
-LONDON = "eu-west-2"
-BOOKS = (
-    Entry(D19, SHOP, EC2, LONDON, "Usage", "10.1234567891", "10.1234567891"),
-    Entry(D19, SHOP, EC2, LONDON, "SavingsPlanCoveredUsage", "8", "6"),
-    Entry(D19, SHOP, EC2, LONDON, "SavingsPlanNegation", "-8", "0"),
-    Entry(D19, SHOP, EC2, LONDON, "DiscountedUsage", "0", "2.5"),
-    Entry(D19, PAYER, "Savings Plans for AWS Compute usage", "global", "SavingsPlanRecurringFee", "7.2", "1.2"),
-    Entry(D19, LAB, S3, "us-east-1", "Usage", "0.0000000001", "0.0000000001"),
-    Entry(D20, SHOP, EC2, LONDON, "Usage", "11", "11"),
-    Entry(D20, SHOP, EC2, LONDON, "Credit", "-20", "-20"),
-    Entry(D20, SHOP, EC2, LONDON, "Tax", "2.2", "2.2"),
-    Entry(D20, SHOP, EC2, LONDON, "Refund", "-0.5", "-0.5"),
-    Entry(D20, SHOP, EC2, LONDON, "Enterprise Discount Program Discount", "-1.1", "-1.1"),
-    Entry(D20, PAYER, "AWS Support (Business)", "NoRegion", "Support", "100", "100"),
-)
-QUIET = {"commitments": False, "commitment_use": False, "forecast": False, "budgets": False}
+from tests.fakes.aws_payer import BOOKS, D19, D20, EC2, LAB, LONDON, NOW, PAYER, QUIET, S3, SHOP, cloud_at, request_in
 
 
 @pytest.fixture(autouse=True)
@@ -54,16 +33,6 @@ def aws() -> Iterator[BillingServer]:
     with BillingServer() as server:
         server.ledger = list(BOOKS)
         yield server
-
-
-def cloud_at(url: str, **changes: Any) -> AwsSettings:
-    endpoints = dict.fromkeys(("sts", "ce", "savingsplans", "budgets", "ec2"), url)
-    return AwsSettings.model_validate({"regions": (LONDON,), "max_attempts": 1, "endpoints": endpoints} | changes)
-
-
-def request_in(scratch: Path, **changes: Any) -> CostRequest:
-    asked = {"now": NOW, "first_day": D19, "last_day": D21, "deadline": NOW + timedelta(minutes=5)}
-    return CostRequest(**asked | {"scratch": scratch} | changes)
 
 
 def asked(aws: BillingServer, scratch: Path, *, cloud: dict[str, Any] | None = None, **changes: Any) -> CostFetched:
