@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
@@ -140,12 +140,14 @@ def generated(rows: int, seed: int) -> pl.DataFrame:
 def product(folder: str) -> tuple[float, int]:
     """Seconds and a total in the smallest unit, by the product: files to series."""
     from exporters.core.clock import FixedClock  # noqa: PLC0415
+    from exporters.core.frames import FxRate  # noqa: PLC0415
     from exporters.core.logging import LogFormat, LogLevel, configure_logging  # noqa: PLC0415
     from exporters.cost_import import CostImporter  # noqa: PLC0415
     from exporters.publish.costs import select_cost_series  # noqa: PLC0415
     from exporters.settings import ExporterSettings  # noqa: PLC0415
     from exporters.store.costs import read_costs  # noqa: PLC0415
     from exporters.store.shelf import open_shelf  # noqa: PLC0415
+    from exporters.store.standing import Standing  # noqa: PLC0415
 
     configure_logging(form=LogFormat.AUTO, level=LogLevel.ERROR)
     started = time.perf_counter()
@@ -154,7 +156,8 @@ def product(folder: str) -> tuple[float, int]:
         clock = FixedClock(MONTH + timedelta(days=40))
         CostImporter(settings=settings, shelf=open_shelf(store), clock=clock).run([folder])
         costs = read_costs(open_shelf(store))
-        select_cost_series(costs, today=date(2026, 11, 10), top_services=20, max_groups=1_000)
+        now = MONTH + timedelta(days=40)
+        select_cost_series(costs, Standing(), FxRate.create_empty(), now=now, top_services=20, max_groups=1_000)
         return time.perf_counter() - started, round(costs.days["billed_cost"].sum() * 100)
 
 

@@ -1,32 +1,39 @@
-"""What was paid, as a part of the service: imported by the clock, published when it or the day has changed."""
+"""What was paid, as a part of the service: brought by the clock, published when it or the day has changed."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from datetime import date, datetime
 from functools import partial
 from pathlib import Path
+from typing import Final
 
 import structlog
 from polars.exceptions import PanicException
 
 from exporters.core.clock import Clock
+from exporters.core.cost_frames import FILES
 from exporters.core.errors import TuppenceError
 from exporters.cost_import import CostImporter
+from exporters.cost_refresh import CostRefresher
+from exporters.cost_statement import state_settings
+from exporters.fetch.cost_contract import CostSource
+from exporters.jobs import CostJob
 from exporters.publish.costs import LastImport, select_cost_series
 from exporters.publish.published import PublishedPrices
 from exporters.settings import ExporterSettings
 from exporters.store.costs import cost_folders, read_costs
+from exporters.store.read import current_rates
 from exporters.store.shelf import Shelf
+from exporters.store.standing import read_standing, standing_folders
 
 _log = structlog.get_logger(__name__)
 
-SOURCE = "files"
+PREFIX: Final = "costs"
 
 
 class CostService:
-    """Imports billing exports and publishes what was paid.
+    """Imports billing exports, asks sources of costs, and publishes what was paid.
 
     Args:
         shelf: where snapshots lie.
@@ -41,13 +48,25 @@ class CostService:
         self._clock = clock
         self._scratch = scratch
         self._publishing = threading.Lock()
-        self._seen: dict[str, list[str]] = {}
+        self._seen: tuple[dict[str, list[str]], ...] = ()
         self._day: date | None = None
-        self._last: LastImport | None = None
+        self._last: dict[str, LastImport] = {}
 
-    def job(self, settings: ExporterSettings) -> Callable[[], None] | None:
-        """This will return what imports the exports that the settings name; None: they name none."""
-        return partial(self._import, settings) if settings.costs.paths else None
+    def jobs(self, settings: ExporterSettings) -> list[CostJob]:
+        """This will return what imports the exports that the settings name, and what asks each source they turn on."""
+        refresher = CostRefresher(settings=settings, shelf=self._shelf, clock=self._clock, scratch=self._scratch)
+        asked = [
+            CostJob(
+                name=f"{PREFIX}-{source.name}",
+                minutes=getattr(settings.costs, source.name).refresh_minutes,
+                run=partial(self._ask, refresher, source),
+            )
+            for source in refresher.enabled()
+        ]
+        if not settings.costs.paths:
+            return asked
+        run = partial(self._import, settings)
+        return [CostJob(name=PREFIX, minutes=settings.costs.refresh_minutes, run=run), *asked]
 
     def publish(self, settings: ExporterSettings) -> None:
         """This will serve what the store holds, as of today.
@@ -57,20 +76,24 @@ class CostService:
         """
         # One at a time from the reading on, so that costs read earlier never replace those read later.
         with self._publishing:
-            seen, today = cost_folders(self._shelf), self._clock.now().date()
+            now = self._clock.now()
+            state_settings(settings, self._shelf, now=now)
+            seen = self._on_shelf()
             series = select_cost_series(
                 read_costs(self._shelf),
-                today=today,
+                read_standing(self._shelf),
+                current_rates(self._shelf),
+                now=now,
                 top_services=settings.costs.top_services,
                 max_groups=settings.costs.max_groups,
-                last_import=self._last,
+                last_imports=tuple(self._last.values()),
             )
             self._published.publish_costs(series)
-            self._seen, self._day = seen, today
+            self._seen, self._day = seen, now.date()
 
     def look(self, settings: ExporterSettings) -> None:
         """This will take up what another process wrote, such as `tuppence costs import`."""
-        if cost_folders(self._shelf) != self._seen:
+        if self._on_shelf() != self._seen:
             self.publish(settings)
 
     def turn_the_day(self, settings: ExporterSettings, now: datetime) -> None:
@@ -78,18 +101,29 @@ class CostService:
         if now.date() != self._day:
             self.publish(settings)
 
+    def _on_shelf(self) -> tuple[dict[str, list[str]], ...]:
+        return cost_folders(self._shelf), standing_folders(self._shelf)
+
+    def _ask(self, refresher: CostRefresher, source: CostSource) -> None:
+        outcome = refresher.refresh(source)
+        self._ended(source.name, success=outcome.error is None, restated=outcome.restated.height)
+        self.publish(refresher.settings)
+
     def _import(self, settings: ExporterSettings) -> None:
         importer = CostImporter(settings=settings, shelf=self._shelf, clock=self._clock, scratch=self._scratch)
         try:
-            done = importer.run(settings.costs.paths)
+            restated = importer.run(settings.costs.paths).restated.height
         except TuppenceError as error:
             _log.error("cost_import_failed", error=str(error))
-            self._last = LastImport(source=SOURCE, success=False, finished_at=self._clock.now())
+            self._ended(FILES, success=False)
         except (Exception, PanicException):  # noqa: BLE001 - a fault in an export must not pass for a success
             _log.exception("cost_import_fault")
-            self._last = LastImport(source=SOURCE, success=False, finished_at=self._clock.now())
+            self._ended(FILES, success=False)
         else:
-            if done.restated.height:
-                _log.warning("costs_restated", days=done.restated.height)
-            self._last = LastImport(source=SOURCE, success=True, finished_at=self._clock.now())
+            self._ended(FILES, success=True, restated=restated)
         self.publish(settings)
+
+    def _ended(self, source: str, *, success: bool, restated: int = 0) -> None:
+        if restated:
+            _log.warning("costs_restated", source=source, days=restated)
+        self._last[source] = LastImport(source=source, success=success, finished_at=self._clock.now())

@@ -5,7 +5,8 @@ Interval jobs run in UTC; what must happen at a wall-clock hour is none of the e
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 
@@ -21,9 +22,23 @@ Scheduler = BackgroundScheduler
 JITTER_RATIO = 0.1
 EXPIRY_SECONDS = 60
 LOOK_SECONDS = 300
-COSTS = "costs"
 HOUSEKEEPING = frozenset({"expire", "look"})
 """Jobs that refresh no source."""
+
+
+@dataclass(frozen=True, slots=True)
+class CostJob:
+    """What brings costs.
+
+    Args:
+        name: as the status page names it.
+        minutes: between two runs.
+        run: what is done; it never raises.
+    """
+
+    name: str
+    minutes: int
+    run: Callable[[], None]
 
 
 def scheduler_for(
@@ -33,7 +48,7 @@ def scheduler_for(
     expire: Callable[[datetime], bool],
     look: Callable[[], None],
     fetch: bool = True,
-    import_costs: Callable[[], None] | None = None,
+    costs: Sequence[CostJob] = (),
 ) -> BackgroundScheduler:
     """This will return a scheduler, not yet started, that keeps every enabled source and the rates fresh.
 
@@ -43,12 +58,12 @@ def scheduler_for(
         expire: called every minute with the time, so that stale series stop without a refresh.
         look: called every five minutes, to take up what other processes wrote to the store.
         fetch: False: nothing is refreshed; what the store holds still grows old, and is still looked at.
-        import_costs: reads the billing exports; None: the settings name none.
+        costs: what reads billing exports and asks sources of costs.
     """
     sources = refresher.enabled() if fetch else ()
     scheduler = BackgroundScheduler(
         timezone=UTC,
-        executors={"default": ThreadPoolExecutor(len(sources) + 2 + len(HOUSEKEEPING))},
+        executors={"default": ThreadPoolExecutor(len(sources) + 1 + len(costs) + len(HOUSEKEEPING))},
         job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": 3600},
     )
     now = refresher.clock.now()
@@ -59,8 +74,8 @@ def scheduler_for(
     for source in sources:
         minutes = refresher.settings.sources.of(source.name).refresh_minutes
         _every(scheduler, source.name, minutes, partial(_source_job, refresher, source, publish), first=now)
-    if fetch and import_costs is not None:
-        _every(scheduler, COSTS, refresher.settings.costs.refresh_minutes, import_costs, first=now)
+    for one in costs if fetch else ():
+        _every(scheduler, one.name, one.minutes, one.run, first=now)
     scheduler.add_job(
         lambda: expire(refresher.clock.now()), IntervalTrigger(seconds=EXPIRY_SECONDS, timezone=UTC), id="expire"
     )

@@ -166,7 +166,7 @@ class ExporterService:
             expire=self._expire,
             look=self._look_at_store,
             fetch=self._fetch,
-            import_costs=self._costs.job(self._settings),
+            costs=self._costs.jobs(self._settings),
         )
         self._scheduler.start()
 

@@ -5,10 +5,11 @@ The sections `sources`, `filters`, `packaged`, `store`, `costs` and `exporter_we
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from exporters.core.config_file import Section
 from exporters.core.words import CapacityType, OperatingSystem
@@ -22,6 +23,7 @@ from exporters.fetch.ecb import FxSettings
 from exporters.fetch.gcp import GcpSettings
 from exporters.fetch.onprem import OnpremSettings
 from exporters.fetch.opencost import OpenCostSettings
+from exporters.fetch.stated import StatedBudget, StatedCommitment
 from exporters.normalise.chosen import Filters
 
 
@@ -104,6 +106,10 @@ class CostSettings(Section):
         default=0.01, ge=0, le=1, description="Share of charges left out past which an export is refused."
     )
     retention_months: int = Field(default=37, ge=1, description="Months of charges to keep, this one among them.")
+    budgets: tuple[StatedBudget, ...] = Field(default=(), description="Budgets that no source of costs states.")
+    commitments: tuple[StatedCommitment, ...] = Field(
+        default=(), description="Commitments that no source of costs states."
+    )
     workload_days: int = Field(
         default=62, ge=1, description="Days for which what workloads cost inside clusters is kept."
     )
@@ -111,9 +117,19 @@ class CostSettings(Section):
     max_groups: int = Field(
         default=1_000, ge=1, description="Groups of account, service and region with series of their own."
     )
-    aws: AwsCostSettings = AwsCostSettings()
     azure: AzureCostSettings = AzureCostSettings()
+    aws: AwsCostSettings = AwsCostSettings()
     opencost: OpenCostSettings = OpenCostSettings()
+
+    @model_validator(mode="after")
+    def _named_once(self) -> CostSettings:
+        budgets = Counter((one.provider, one.account, one.name) for one in self.budgets)
+        commitments = Counter((one.provider, one.account, one.id, one.unit.value) for one in self.commitments)
+        for what, counts in (("budgets", budgets), ("commitments", commitments)):
+            twice = [" ".join(filter(None, key)) for key, count in counts.items() if count > 1]
+            if twice:
+                raise ValueError(f"{what} stand twice: {', '.join(twice)}; give each a name of its own")
+        return self
 
 
 class ExporterWebSettings(Section):

@@ -98,6 +98,9 @@ class Budget(dy.Schema):
     period = dy.String(description="month, quarter or year")
     amount = dy.Decimal(38, 18, min=0)
     currency = dy.String(description="ISO 4217")
+    filters = dy.String(nullable=True, description="what it is limited to; null: all costs of the account")
+    spent = dy.Decimal(38, 18, nullable=True, description="in this period so far, as the provider says")
+    expected = dy.Decimal(38, 18, nullable=True, description="in the whole period, as the provider expects")
 
 
 class ProviderForecast(dy.Schema):

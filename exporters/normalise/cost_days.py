@@ -198,9 +198,13 @@ def replace_days(
 
 
 def restated(before: dy.DataFrame[PoundCost], after: dy.DataFrame[PoundCost]) -> dy.DataFrame[RestatedDay]:
-    """This will return the days that were known and now come to something else."""
+    """This will return the days that were known whole and now come to something else; open ones are meant to grow."""
     key = [*DAY_KEY, "currency"]
-    old = before.group_by(key).agg(billed_before=pl.col("billed_cost").sum(), effective_before=_SUM_EFFECTIVE)
+    old = (
+        before.filter("is_whole")
+        .group_by(key)
+        .agg(billed_before=pl.col("billed_cost").sum(), effective_before=_SUM_EFFECTIVE)
+    )
     new = after.group_by(key).agg(billed_now=pl.col("billed_cost").sum(), effective_now=_SUM_EFFECTIVE)
     both = old.join(new, on=key, how="left").with_columns(
         pl.col("billed_now", "effective_now").fill_null(pl.lit(0).cast(COST))

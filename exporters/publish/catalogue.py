@@ -1,66 +1,17 @@
 """The catalogue of the exporter's metrics: one row each, from which the code, the reference page and the tests come.
 
-A new metric is a new row here; see core.metrics for the practice of names.
+A new metric is a new row here, or of what was paid in cost_catalogue.py; see core.metrics for the practice of names.
 """
 
 from __future__ import annotations
-
-from dataclasses import dataclass
-from enum import StrEnum
 
 import polars as pl
 
 from exporters.core.frames import EGRESS_KEY, OFFER_KEY
 from exporters.core.metrics import Kind
-from exporters.core.metrics import Metric as DeclaredMetric
 from exporters.core.words import OperatingSystem
-
-PRICE_NOTE = "Cached; refreshed in the background every refresh_minutes of its source."
-
-
-class Frame(StrEnum):
-    """What a metric's series are read from (publish/series.py)."""
-
-    OFFERS = "offers"
-    MACHINES = "machines"
-    EGRESS = "egress"
-    REGIONS = "regions"
-    FX = "fx"
-    IMPLIED_FX = "implied_fx"
-    COSTS = "costs"
-    COST_IMPORTS = "cost_imports"
-    COST_REJECTS = "cost_rejects"
-    COST_REACH = "cost_reach"
-    COST_ALLOCATION = "cost_allocation"
-    UNIT_COSTS = "unit_costs"
-    COVERAGE = "coverage"
-    UTILISATION = "utilisation"
-    HEALTH = "health"
-
-
-class Fold(StrEnum):
-    """What is done with rows that have the same labels."""
-
-    NONE = "none"
-    MINIMUM = "minimum"
-
-
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Metric(DeclaredMetric):
-    """One metric of the exporter; the columns of its frame are named as its labels.
-
-    Args:
-        frame: what its series are read from.
-        value: the frame's column that holds the value; empty for infos and health metrics.
-        where: rows that have a series; None: all.
-        fold: what is done with rows that have the same labels.
-    """
-
-    frame: Frame
-    value: str = ""
-    where: pl.Expr | None = None
-    fold: Fold = Fold.NONE
-
+from exporters.publish.cost_catalogue import COSTS
+from exporters.publish.metric import Fold, Frame, Metric
 
 _HAS_GPU = pl.col("gpus") > 0
 _HAS_ACCELERATOR = pl.col("accelerators") > 0
@@ -199,80 +150,6 @@ PRICES: tuple[Metric, ...] = (
     ),
 )
 """Rendered once per snapshot."""
-
-COSTS: tuple[Metric, ...] = (
-    Metric(
-        name="tuppence_cost_gbp",
-        help="What was paid in a window of whole days (UTC), in pounds at each day's rate; absent until it is whole.",
-        labels=("provider", "account", "service", "region", "window", "basis"),
-        frame=Frame.COSTS,
-        unit="gbp",
-        value="gbp",
-    ),
-    Metric(
-        name="tuppence_cost_whole_until_timestamp_seconds",
-        help="The end of the last day of the account that is whole (seconds since 1970).",
-        labels=("provider", "account"),
-        frame=Frame.COST_REACH,
-        unit="seconds",
-        value="whole_until_seconds",
-    ),
-    Metric(
-        name="tuppence_cost_allocation_ratio",
-        help="Share of the effective cost of usage that an owner tag stands on, in the window.",
-        labels=("provider", "window"),
-        frame=Frame.COST_ALLOCATION,
-        unit="ratio",
-        value="ratio",
-    ),
-    Metric(
-        name="tuppence_cost_gbp_per_vcpu_hour",
-        help="What a vCPU-hour really cost in the last 30 whole days, where exports state vCPU-hours, in pounds.",
-        labels=("provider", "region", "basis"),
-        frame=Frame.UNIT_COSTS,
-        unit="gbp_per_vcpu_hour",
-        value="gbp_per_vcpu_hour",
-    ),
-    Metric(
-        name="tuppence_commitment_coverage_ratio",
-        help="Share of usage at list price that commitments covered in the last 30 whole days; the scope is a service.",
-        labels=("provider", "account", "scope"),
-        frame=Frame.COVERAGE,
-        unit="ratio",
-        value="ratio",
-    ),
-    Metric(
-        name="tuppence_commitment_utilisation_ratio",
-        help="Share of a commitment that was used in the last 30 whole days; the scope is the commitment.",
-        labels=("provider", "account", "scope"),
-        frame=Frame.UTILISATION,
-        unit="ratio",
-        value="ratio",
-    ),
-    Metric(
-        name="tuppence_cost_charges_rejected",
-        help="Charges that the last import left out, by reason; none of them is in any cost.",
-        labels=("reason",),
-        frame=Frame.COST_REJECTS,
-        value="rows",
-    ),
-    Metric(
-        name="tuppence_cost_import_success",
-        help="Whether the last import of billing exports succeeded (1) or not (0).",
-        labels=("source",),
-        frame=Frame.COST_IMPORTS,
-        value="success",
-    ),
-    Metric(
-        name="tuppence_cost_import_timestamp_seconds",
-        help="When the last import of billing exports ended (seconds since 1970).",
-        labels=("source",),
-        frame=Frame.COST_IMPORTS,
-        unit="seconds",
-        value="finished_at_seconds",
-    ),
-)
-"""Rendered when costs were imported, and when a day has passed."""
 
 
 def _health(name: str, text: str, *labels: str, kind: Kind = Kind.GAUGE, unit: str = "") -> Metric:

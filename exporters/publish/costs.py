@@ -1,37 +1,31 @@
 """From what was paid to series: windows of whole days, and ratios of commitments, owners and vCPU-hours.
 
-Pure. Promises that no window is shown before it is whole (yesterday, last month) or when its export stopped days ago
-(month to date), that parts add up to what they were before services and groups beyond the limit became ``other``, and
+Pure. Promises that parts add up to what they were before services and groups beyond the limit became ``other``, and
 that a ratio without a denominator is absent.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Final
 
+import dataframely as dy
 import polars as pl
 
 from exporters.core.cost_frames import CommitmentStatus
-from exporters.publish.catalogue import COSTS, Frame, Metric
+from exporters.core.frames import FxRate
+from exporters.publish import standing
+from exporters.publish.cost_catalogue import COSTS
+from exporters.publish.cost_days import ACCOUNT, in_windows, recent_days, with_reach
+from exporters.publish.metric import Frame, Metric
 from exporters.publish.series import Series
 from exporters.store.costs import Costs
+from exporters.store.standing import Standing
 
 OTHER: Final = "other"
-RATIO_DAYS: Final = 30
-MOST_DAYS_BEHIND: Final = 3
-"""Month to date is absent once the last whole day is older: an export that stopped is not shown as what was spent."""
-
-
-class Window(StrEnum):
-    """Spans of whole days that costs are added up over."""
-
-    YESTERDAY = "yesterday"
-    MONTH_TO_DATE = "month_to_date"
-    LAST_MONTH = "last_month"
 
 
 class Basis(StrEnum):
@@ -52,71 +46,52 @@ class LastImport:
 
 
 def select_cost_series(
-    costs: Costs, *, today: date, top_services: int, max_groups: int, last_import: LastImport | None = None
+    costs: Costs,
+    held: Standing,
+    rates: dy.DataFrame[FxRate],
+    *,
+    now: datetime,
+    top_services: int,
+    max_groups: int,
+    last_imports: Sequence[LastImport] = (),
 ) -> list[Series]:
     """This will return the series of every cost metric, in the catalogue's order.
 
     Args:
         costs: what was paid.
-        today: the day it is (UTC).
+        held: what holds now.
+        rates: the table of exchange rates that hold now.
+        now: the time (UTC).
         top_services: services of each provider with series of their own; the rest are ``other``.
         max_groups: groups of account, service and region with series of their own.
-        last_import: how the last import of this process ended; None: there was none.
+        last_imports: how the last import of each source ended in this process.
     """
     days = with_reach(costs.days)
-    recent = days.filter(
-        pl.col("charge_day") <= pl.col("whole_until"),
-        pl.col("charge_day") > pl.col("whole_until") - pl.duration(days=RATIO_DAYS),
-    )
-    windows = in_windows(days, today)
+    recent = recent_days(days)
+    coverage, utilisation = _coverage(recent), _utilisation(recent)
+    windows = in_windows(days, now.date())
     frames: Mapping[Frame, pl.DataFrame] = {
         Frame.COSTS: _costs(windows, top_services=top_services, max_groups=max_groups),
         Frame.COST_REACH: _reach(days),
         Frame.COST_ALLOCATION: _allocation(windows),
         Frame.UNIT_COSTS: _unit_costs(recent),
-        Frame.COVERAGE: _coverage(recent),
-        Frame.UTILISATION: _utilisation(recent).head(max_groups),
+        Frame.COVERAGE: standing.commitment_ratios(held, coverage, "coverage_ratio"),
+        Frame.UTILISATION: standing.commitment_ratios(held, utilisation, "used_ratio").head(max_groups),
+        Frame.BUDGETS: standing.budgets(held, rates),
+        Frame.COST_FORECASTS: standing.forecasts(days, held, rates, today=now.date()),
+        Frame.PROVIDER_FORECASTS: standing.provider_forecasts(held, rates, today=now.date()),
+        Frame.COMMITMENTS: standing.commitments(held, rates, now=now),
+        Frame.WORKLOAD_COSTS: standing.workload_costs(held, rates, today=now.date(), most=max_groups),
         Frame.COST_REJECTS: _rejects(costs),
-        Frame.COST_IMPORTS: _imports(last_import),
+        Frame.COST_IMPORTS: _imports(last_imports),
     }
     return [_series(metric, frames[metric.frame]) for metric in COSTS]
-
-
-def with_reach(days: pl.DataFrame) -> pl.DataFrame:
-    """This will add whole_until: the last day that an account's exports state whole, with no open day before it."""
-    bill = ["provider", "billing_account"]
-    first_open = pl.col("charge_day").filter(~pl.col("is_whole")).min().over(bill)
-    reached = pl.col("reached").max().over(bill)
-    return days.with_columns(whole_until=pl.min_horizontal(reached, first_open - pl.duration(days=1)))
-
-
-def in_windows(days: pl.DataFrame, today: date) -> pl.DataFrame:
-    """This will return days once for every window that they belong to and that is whole, with a column window.
-
-    Args:
-        days: see with_reach.
-        today: the day it is (UTC).
-    """
-    yesterday = today - timedelta(days=1)
-    first = today.replace(day=1)
-    first_of_last = (first - timedelta(days=1)).replace(day=1)
-    day, until = pl.col("charge_day"), pl.col("whole_until")
-    chosen = {
-        Window.YESTERDAY: days.filter(day == yesterday, until >= yesterday),
-        Window.MONTH_TO_DATE: days.filter(
-            day >= first, day <= until, until >= today - timedelta(days=1 + MOST_DAYS_BEHIND)
-        ),
-        Window.LAST_MONTH: days.filter(
-            day.is_between(first_of_last, first, closed="left"), until >= first - timedelta(days=1)
-        ),
-    }
-    return pl.concat(rows.with_columns(window=pl.lit(name.value)) for name, rows in chosen.items())
 
 
 def _costs(windows: pl.DataFrame, *, top_services: int, max_groups: int) -> pl.DataFrame:
     """Rows of provider, account, service, region, window, basis and gbp."""
     key = ["provider", "account", "service", "region"]
-    named = windows.with_columns(account=_ACCOUNT)
+    named = windows.with_columns(account=ACCOUNT)
     rank = named.group_by("provider", "service").agg(_SIZE.alias("size"))
     top = rank.sort(["size", "service"], descending=[True, False]).group_by("provider").head(top_services)
     is_top = pl.struct("provider", "service").is_in(top.select(pl.struct("provider", "service")).to_series().implode())
@@ -206,9 +181,9 @@ def _rejects(costs: Costs) -> pl.DataFrame:
     )
 
 
-def _imports(last: LastImport | None) -> pl.DataFrame:
+def _imports(imports: Sequence[LastImport]) -> pl.DataFrame:
     schema = {"source": pl.String, "success": pl.Float64, "finished_at_seconds": pl.Float64}
-    rows = [] if last is None else [(last.source, float(last.success), last.finished_at.astimezone(UTC).timestamp())]
+    rows = [(one.source, float(one.success), one.finished_at.astimezone(UTC).timestamp()) for one in imports]
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
@@ -220,5 +195,4 @@ def _series(metric: Metric, frame: pl.DataFrame) -> Series:
     return Series(metric, rows.filter(pl.col("value").is_finite()).sort(labels))
 
 
-_ACCOUNT: Final = pl.when(pl.col("sub_account") != "").then("sub_account").otherwise("billing_account")
 _SIZE: Final = (pl.col("billed_gbp").abs() + pl.col("effective_gbp").abs()).sum()

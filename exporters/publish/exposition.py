@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from exporters.core.metrics import Kind
-from exporters.publish.catalogue import PRICE_NOTE, Frame, Metric
+from exporters.publish.metric import PRICE_NOTE, Frame, Metric
 from exporters.publish.series import Series
 
 ROWS_PER_PART = 5_000

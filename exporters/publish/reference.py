@@ -8,7 +8,8 @@ from __future__ import annotations
 import sys
 
 from exporters.core.metrics import markdown_table
-from exporters.publish.catalogue import COSTS, HEALTH, PRICES
+from exporters.publish.catalogue import HEALTH, PRICES
+from exporters.publish.cost_catalogue import COSTS
 
 _OPENING = """# Metrics of the exporter
 

@@ -16,7 +16,8 @@ from exporters.core.geography import regions as known_regions
 from exporters.core.implied_rate import implied_rates
 from exporters.core.metrics import Kind
 from exporters.core.words import CapacityType
-from exporters.publish.catalogue import PRICES, Fold, Frame, Metric
+from exporters.publish.catalogue import PRICES
+from exporters.publish.metric import Fold, Frame, Metric
 from exporters.store.read import Prices
 
 _VALUE = "value"

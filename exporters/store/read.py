@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -17,8 +17,10 @@ import polars as pl
 import structlog
 from polars.exceptions import PolarsError
 
+from exporters.core.cost_frames import Discount
 from exporters.core.errors import StoreError
 from exporters.core.frames import EGRESS_KEY, OFFER_KEY, EgressRate, FxRate, Offer
+from exporters.core.words import PriceBasis
 from exporters.store.shelf import ReadableShelf
 from exporters.store.snapshot import FRAMES, FX_SOURCE, MANIFEST, Manifest, Snapshot
 
@@ -55,6 +57,8 @@ class Prices:
         fx: the rate table they were expressed with.
         used: the snapshots that stand behind them.
         stale: snapshots left out because they are older than their source allows.
+        basis: which prices the offers have: those of their sources, or what was really paid where that is known.
+        discounts: what was really paid below list price, of those that hold, whatever the basis.
     """
 
     offers: dy.DataFrame[Offer]
@@ -62,6 +66,8 @@ class Prices:
     fx: dy.DataFrame[FxRate]
     used: tuple[Manifest, ...]
     stale: tuple[Manifest, ...]
+    basis: PriceBasis = PriceBasis.LIST
+    discounts: dy.DataFrame[Discount] = field(default_factory=Discount.create_empty)
 
 
 def manifests(shelf: ReadableShelf, source: str) -> list[Manifest]:
@@ -117,6 +123,12 @@ def current_prices(shelf: ReadableShelf, *, now: datetime) -> Prices:
     Snapshots from the future are passed over (CLOCK_SKEW).
     """
     return combine(last_snapshots(shelf, until=now + CLOCK_SKEW), now=now)
+
+
+def current_rates(shelf: ReadableShelf, *, until: datetime | None = None) -> dy.DataFrame[FxRate]:
+    """This will return the newest table of exchange rates; empty where there is none."""
+    snapshot = last_snapshot(shelf, FX_SOURCE, until=until)
+    return FxRate.create_empty() if snapshot is None else snapshot.fx
 
 
 def combine(snapshots: Iterable[Snapshot], *, now: datetime) -> Prices:

@@ -22,7 +22,14 @@ from polars.exceptions import PolarsError
 from exporters.core.errors import StoreError
 from exporters.core.frames import FxRate
 from exporters.core.money import GBP
-from exporters.core.standing_frames import Budget, Commitment, ProviderForecast, WorkloadCost
+from exporters.core.standing_frames import (
+    Budget,
+    Commitment,
+    CommitmentRate,
+    CommitmentUse,
+    ProviderForecast,
+    WorkloadCost,
+)
 from exporters.store.shelf import ReadableShelf
 
 _log = structlog.get_logger(__name__)
@@ -32,7 +39,14 @@ STANDING_MANIFEST: Final = "standing-manifest.json"
 STANDING_VERSION: Final = 1
 STAMP: Final = "%Y%m%dT%H%M%S.%fZ"
 STANDING_FRAMES: Final[Mapping[str, type[dy.Schema]]] = MappingProxyType(
-    {"commitments": Commitment, "budgets": Budget, "forecasts": ProviderForecast, "workloads": WorkloadCost}
+    {
+        "commitments": Commitment,
+        "commitment_use": CommitmentUse,
+        "commitment_rates": CommitmentRate,
+        "budgets": Budget,
+        "forecasts": ProviderForecast,
+        "workloads": WorkloadCost,
+    }
 )
 """Every frame of a statement, by the name that it has in CostFetched and in Standing."""
 
@@ -98,6 +112,8 @@ class Standing:
 
     Args:
         commitments: what is bought in advance.
+        commitment_use: how far it was used, and what it covered.
+        commitment_rates: what machines cost under commitments that could be bought.
         budgets: what somebody means to spend.
         forecasts: what providers expect.
         workloads: what tools inside clusters say that workloads cost.
@@ -105,6 +121,8 @@ class Standing:
     """
 
     commitments: dy.DataFrame[Commitment] = field(default_factory=Commitment.create_empty)
+    commitment_use: dy.DataFrame[CommitmentUse] = field(default_factory=CommitmentUse.create_empty)
+    commitment_rates: dy.DataFrame[CommitmentRate] = field(default_factory=CommitmentRate.create_empty)
     budgets: dy.DataFrame[Budget] = field(default_factory=Budget.create_empty)
     forecasts: dy.DataFrame[ProviderForecast] = field(default_factory=ProviderForecast.create_empty)
     workloads: dy.DataFrame[WorkloadCost] = field(default_factory=WorkloadCost.create_empty)

@@ -1,4 +1,4 @@
-"""A source of costs on its way to the shelf: asked for the right days; restated days replaced; a failure changes nothing."""
+"""A source of costs on its way to the shelf: asked for the right days, restated ones replaced, all or nothing."""
 
 from __future__ import annotations
 

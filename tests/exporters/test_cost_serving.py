@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from exporters.cost_serving import CostService
 from exporters.publish.health import Health
@@ -45,17 +46,53 @@ class World:
 
     def run(self) -> None:
         """Import, as the scheduler does."""
-        job = self.costs.job(self.settings)
-        assert job is not None
-        job()
+        (job,) = self.costs.jobs(self.settings)
+        job.run()
 
     def body(self) -> str:
         assert self.published.current is not None
         return b"".join(self.published.current.bodies.text.plain(b"")).decode()
 
 
+def settings_with(settings: ExporterSettings, **costs: Any) -> ExporterSettings:
+    """The settings with other costs."""
+    document = settings.model_dump(mode="json")
+    return ExporterSettings.model_validate(document | {"costs": document["costs"] | costs})
+
+
 def test_without_paths_there_is_no_job(tmp_path: Path) -> None:
-    assert World(tmp_path).costs.job(ExporterSettings()) is None
+    assert World(tmp_path).costs.jobs(ExporterSettings()) == []
+
+
+def test_each_source_that_is_turned_on_has_a_job_of_its_own(tmp_path: Path) -> None:
+    settings = ExporterSettings.model_validate(
+        {"costs": {"paths": ["in"], "opencost": {"enabled": True, "refresh_minutes": 90}}}
+    )
+    jobs = World(tmp_path).costs.jobs(settings)
+    assert [(job.name, job.minutes) for job in jobs] == [("costs", 360), ("costs-opencost", 90)]
+
+
+def test_budgets_and_commitments_of_the_settings_are_published_and_follow_them(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    budget = {"name": "all of it", "amount": "1200", "period": "year", "currency": "USD"}
+    commitment = {
+        "id": "sp-1",
+        "provider": "aws",
+        "kind": "savings-plan",
+        "unit": "money",
+        "quantity": 2.0,
+        "starts_at": "2024-01-01",
+        "ends_at": "2025-01-01",
+    }
+    world.settings = settings_with(world.settings, budgets=[budget], commitments=[commitment])
+    world.costs.publish(world.settings)
+    assert "tuppence_budget_gbp{" not in world.body(), "there is no rate of the dollar"
+    assert 'expiry_timestamp_seconds{provider="aws",account="all",scope="sp-1"} 1735689600.0' in world.body()
+    assert 'tuppence_commitment_gbp_per_hour{provider="aws",account="all",scope="sp-1"} 2.0' in world.body()
+    world.settings = settings_with(world.settings, budgets=[budget | {"currency": "GBP"}], commitments=[])
+    world.costs.publish(world.settings)
+    assert 'tuppence_budget_gbp{provider="all",account="all",scope="all of it"} 100.0' in world.body()
+    assert "tuppence_commitment_gbp_per_hour{" not in world.body()
 
 
 def test_an_import_is_published_and_yesterday_moves_with_the_days(tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ import pytest
 
 from exporters.core.metrics import Kind
 from exporters.publish import reference
-from exporters.publish.catalogue import CATALOGUE, PRICES, Metric
+from exporters.publish.catalogue import CATALOGUE, PRICES
+from exporters.publish.metric import Metric
 
 ROOT = Path(__file__).parents[3]
 every_metric = pytest.mark.parametrize("metric", CATALOGUE, ids=lambda metric: metric.name)

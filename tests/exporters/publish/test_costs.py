@@ -9,11 +9,14 @@ from typing import Any
 
 import pytest
 
+from exporters.core.frames import FxRate
 from exporters.publish.costs import LastImport, select_cost_series
 from exporters.publish.exposition import render
 from exporters.publish.health import Health
 from exporters.publish.published import PublishedPrices
+from exporters.publish.series import Series
 from exporters.store.costs import Costs, read_costs
+from exporters.store.standing import Standing
 from tests.exporters.focus_exports import Row, charge, days_of_september, importer, write_csv
 from tests.exporters.publish.sample import prices
 
@@ -29,9 +32,15 @@ def imported(folder: Path, rows: Sequence[Row], *, made_at: datetime = SIXTH_AT_
     return read_costs(one.shelf)
 
 
+def of_costs(costs: Costs, *, now: datetime = SIXTH_AT_NOON, **options: Any) -> list[Series]:
+    """The series of costs, with nothing beside them."""
+    limits: dict[str, Any] = {"top_services": 20, "max_groups": 100}
+    return select_cost_series(costs, Standing(), FxRate.create_empty(), now=now, **(limits | options))
+
+
 def values(costs: Costs, name: str, *labels: str, today: date = date(2024, 9, 6), **limits: int) -> dict[Any, float]:
     """The values of one metric by the named labels (a tuple, or a string for one label)."""
-    series = select_cost_series(costs, today=today, **({"top_services": 20, "max_groups": 100} | limits))
+    series = of_costs(costs, now=datetime(today.year, today.month, today.day, 12, tzinfo=UTC), **limits)
     rows = next(one.rows for one in series if one.metric.name == name)
     keys = [row if len(labels) > 1 else row[0] for row in rows.select(labels).iter_rows()]
     assert len(set(keys)) == len(keys), "name more labels"
@@ -148,9 +157,7 @@ def test_the_list_price_is_absent_where_a_charge_has_none(tmp_path: Path) -> Non
 
 
 def test_costs_are_served_beside_prices_and_both_count_against_the_limit(tmp_path: Path) -> None:
-    series = select_cost_series(
-        imported(tmp_path, days_of_september(1, 6)), today=date(2024, 9, 6), top_services=5, max_groups=5
-    )
+    series = of_costs(imported(tmp_path, days_of_september(1, 6)), top_services=5, max_groups=5)
     published = PublishedPrices(Health(), max_series=50)
     published.publish(prices())
     assert published.publish_costs(series)
@@ -175,5 +182,5 @@ def test_the_body_is_the_golden_one(tmp_path: Path) -> None:
         ],
     )
     last = LastImport(source="files", success=True, finished_at=SIXTH_AT_NOON)
-    bodies = render(select_cost_series(costs, today=date(2024, 9, 6), top_services=5, max_groups=9, last_import=last))
+    bodies = render(of_costs(costs, top_services=5, max_groups=9, last_imports=[last]))
     assert b"".join(bodies.text.plain(b"")).decode() == GOLDEN.read_text(encoding="utf-8")

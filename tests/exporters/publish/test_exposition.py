@@ -15,8 +15,9 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as parse_text
 
 from exporters.core.metrics import Kind
-from exporters.publish.catalogue import PRICES, Metric
+from exporters.publish.catalogue import PRICES
 from exporters.publish.exposition import ROWS_PER_PART, Bodies, Body, render
+from exporters.publish.metric import Metric
 from exporters.publish.series import Series, select_series
 from tests.exporters.publish.sample import HOSTILE, no_prices, prices
 from tests.servers.prometheus import promtool
