@@ -31,6 +31,7 @@ LONGEST_FIRST = (
     "recommender/demo/test_run.py",
     "recommender/commands/test_publish.py",
     "recommender/test_cycle.py",
+    "recommender/test_serving.py",
     "docs/test_first_prices.py",
 )
 """Files of more than some 20 seconds, which begin a run: no worker is left alone with one at its end."""
