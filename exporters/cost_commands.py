@@ -12,19 +12,27 @@ import typer
 from rich.markup import escape
 
 from exporters.core.clock import SystemClock
-from exporters.core.config_file import read_document, validate
 from exporters.core.errors import SettingsError
 from exporters.core.output import ListFormat, errors_explained, print_table, stderr, write_rows
-from exporters.core.sections import ALL_SECTIONS
-from exporters.core.settings_file import ConfigOption, settings_path
+from exporters.core.settings_file import ConfigOption
+from exporters.cost_change_commands import (
+    LimitOption,
+    OutputOption,
+    ProviderOption,
+    explain_costs,
+    list_anomalies,
+    read_settings,
+)
+from exporters.cost_discount_commands import list_discounts
 from exporters.cost_import import CostImport, CostImporter
 from exporters.cost_listing import CostBy, costs_by, for_reading, total_of, totals
-from exporters.settings import ExporterSettings
 from exporters.store.costs import read_costs
 from exporters.store.shelf import open_shelf
 
 costs_app = typer.Typer(no_args_is_help=True, help="What was really paid, from billing exports (FOCUS, AWS CUR).")
-OutputOption = Annotated[ListFormat, typer.Option("--output", "-o", help="table, json or csv.")]
+costs_app.command(name="explain")(explain_costs)
+costs_app.command(name="anomalies")(list_anomalies)
+costs_app.command(name="discounts")(list_discounts)
 
 
 @costs_app.command(name="import")
@@ -38,7 +46,7 @@ def import_costs(
 ) -> None:
     """Read billing exports into daily costs in pounds; show what was left out and why."""
     with errors_explained():
-        settings = _settings(config)
+        settings = read_settings(config)
         chosen = paths or list(settings.costs.paths)
         if not chosen:
             raise SettingsError(
@@ -58,13 +66,13 @@ def show_costs(  # noqa: PLR0917 - options, which typer reads from the signature
     config: ConfigOption = None,
     by: Annotated[CostBy, typer.Option(help="What costs are added up by.")] = CostBy.SERVICE,
     month: Annotated[list[str] | None, typer.Option(help="Such as 2026-11; may be repeated. Default: all.")] = None,
-    provider: Annotated[list[str] | None, typer.Option(help="aws, azure, gcp …; may be repeated.")] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Rows to show; default: 20 in a table, else all.")] = None,
+    provider: ProviderOption = None,
+    limit: LimitOption = None,
     output: OutputOption = ListFormat.TABLE,
 ) -> None:
     """Show what was paid, billed and effective, in pounds; days that may still grow are counted."""
     with errors_explained():
-        settings = _settings(config)
+        settings = read_settings(config)
         days = read_costs(open_shelf(settings.store.url), months=month or None).days.filter(
             pl.lit(value=True) if not provider else pl.col("provider").is_in(provider)
         )
@@ -75,10 +83,6 @@ def show_costs(  # noqa: PLR0917 - options, which typer reads from the signature
         stderr.print("No costs yet. Import an export: tuppence costs import PATH")
     elif output is ListFormat.TABLE:
         print_table(for_reading(total_of(days)))
-
-
-def _settings(config: ConfigOption) -> ExporterSettings:
-    return validate(read_document(settings_path(config)), ExporterSettings, known=ALL_SECTIONS)
 
 
 def _as_json(done: CostImport) -> str:

@@ -11,6 +11,7 @@ from typing import Final
 import polars as pl
 
 from exporters.core.cost_change_frames import Span
+from exporters.core.cost_frames import FILES
 
 BILL: Final = ["provider", "billing_account"]
 WEEK_DAYS: Final = 7
@@ -20,28 +21,34 @@ ACCOUNT: Final = pl.when(pl.col("sub_account") != "").then("sub_account").otherw
 
 
 def stated_days(days: pl.DataFrame) -> pl.DataFrame:
-    """This will return provider, billing_account and charge_day of every day that exports state whole.
+    """This will return provider, billing_account and charge_day of every day that is stated whole.
 
-    A bill states its days from its first one on, or from its first charge on where the account was not known before,
-    up to the last day that it has whole. A day without charges between the two cost nothing.
+    A bill states its days from its first one on, or from its first charge on where nothing was known before, up to the
+    last day that it has whole. A day without charges between the two cost nothing. An export states one account; a
+    source that is asked states all of its accounts alike.
 
     Args:
         days: rows of PoundCost with whole_until, the last whole day of the account.
     """
-    first_known = pl.col("charge_day").min().over(BILL)
-    bills = (
-        days.with_columns(first_known=first_known)
-        .group_by(*BILL, "billing_period", "first_known", "whole_until")
-        .agg(first_charge=pl.col("charge_day").min(), reached=pl.col("reached").max())
-        .with_columns(
-            first=pl.when(pl.col("first_known") < pl.col("billing_period"))
-            .then("billing_period")
-            .otherwise(pl.max_horizontal("first_charge", "billing_period")),
-            last=pl.min_horizontal("reached", "whole_until"),
-        )
+    of_export = pl.when(pl.col("source") == FILES).then("billing_account").otherwise(pl.lit(""))
+    statement = ["source", "provider", "stated_of"]
+    known = days.with_columns(stated_of=of_export).with_columns(first_known=pl.col("charge_day").min().over(statement))
+    bill = [*statement, "billing_period"]
+    spans = known.group_by(bill).agg(
+        pl.col("first_known").first(), first_charge=pl.col("charge_day").min(), reached=pl.col("reached").max()
+    )
+    first = (
+        pl.when(pl.col("first_known") < pl.col("billing_period"))
+        .then("billing_period")
+        .otherwise(pl.max_horizontal("first_charge", "billing_period"))
+    )
+    accounts = known.group_by(*bill, "billing_account").agg(pl.col("whole_until").max())
+    whole = (
+        accounts.join(spans, on=bill)
+        .with_columns(first=first, last=pl.min_horizontal("reached", "whole_until"))
         .filter(pl.col("first") <= pl.col("last"))
     )
-    each = bills.with_columns(charge_day=pl.date_ranges("first", "last")).explode("charge_day")
+    each = whole.with_columns(charge_day=pl.date_ranges("first", "last")).explode("charge_day")
     return each.select(*BILL, "charge_day").unique()
 
 
@@ -58,21 +65,31 @@ def last_days(days: pl.DataFrame, *, not_before_days: int | None = None) -> pl.D
     return found.filter(pl.col("last_day") >= pl.col("last_day").max() - pl.duration(days=not_before_days))
 
 
-def in_both_spans(days: pl.DataFrame, last: pl.DataFrame, span: Span) -> pl.DataFrame:
-    """This will return the rows of both spans with account, last_day and is_after (false: the span before).
+def comparable(days: pl.DataFrame, last: pl.DataFrame, span: Span) -> pl.DataFrame:
+    """This will return the rows of `last` whose account states every day of the span and of the one before.
 
     Args:
         days: rows of PoundCost with whole_until.
         last: provider, billing_account and last_day of the accounts that are wanted.
         span: how many days are compared.
     """
-    offsets = pl.DataFrame({"offset": [*range(span.days), *range(WEEK_DAYS, WEEK_DAYS + span.days)]})
-    wanted = last.join(offsets, how="cross").with_columns(
-        charge_day=pl.col("last_day") - pl.col("offset") * pl.duration(days=1)
-    )
+    wanted = _days_of_both(last, span)
     missing = wanted.join(stated_days(days), on=[*BILL, "charge_day"], how="anti")
-    whole = wanted.join(missing, on=BILL, how="anti")
-    return days.join(
-        whole.select(*BILL, "charge_day", "last_day", is_after=pl.col("offset") < span.days),
-        on=[*BILL, "charge_day"],
-    ).with_columns(ACCOUNT)
+    return last.join(missing, on=BILL, how="anti")
+
+
+def in_both_spans(days: pl.DataFrame, last: pl.DataFrame, span: Span) -> pl.DataFrame:
+    """This will return the rows of both spans of what is comparable, with account, last_day and is_after."""
+    whole = _days_of_both(comparable(days, last, span), span)
+    return days.join(whole, on=[*BILL, "charge_day"]).with_columns(ACCOUNT)
+
+
+def _days_of_both(last: pl.DataFrame, span: Span) -> pl.DataFrame:
+    """Every day of both spans with is_after: false for the span before."""
+    offsets = pl.DataFrame({"offset": [*range(span.days), *range(WEEK_DAYS, WEEK_DAYS + span.days)]})
+    return last.join(offsets, how="cross").select(
+        *BILL,
+        "last_day",
+        charge_day=pl.col("last_day") - pl.col("offset") * pl.duration(days=1),
+        is_after=pl.col("offset") < span.days,
+    )
