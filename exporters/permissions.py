@@ -71,13 +71,14 @@ def _assumes_a_role(settings: ExporterSettings) -> bool:
     return (_by_api(settings) or settings.costs.aws.enabled) and settings.sources.aws.role_arn is not None
 
 
+def _azure_costs(wanted: str) -> Applies:
+    """Whether costs of Azure are asked for, and the named one of their settings is on."""
+    return lambda settings: settings.costs.azure.enabled and bool(getattr(settings.costs.azure, wanted))
+
+
 def _costs(wanted: str | None = None) -> Applies:
     """Whether costs of AWS are asked for, and the named one of their settings is on."""
     return lambda settings: settings.costs.aws.enabled and (wanted is None or bool(getattr(settings.costs.aws, wanted)))
-
-
-def _azure_costs(settings: ExporterSettings) -> bool:
-    return settings.costs.azure.enabled
 
 
 def _store_is(scheme: str) -> Applies:
@@ -159,8 +160,21 @@ RIGHTS: tuple[Right, ...] = (
         lambda settings: settings.sources.azure.subscription_id is not None,
     ),
     *(
-        Right("azure", _CALLER, action, "costs by day", "`costs.azure.enabled`", _azure_costs)
-        for action in ("Microsoft.CostManagement/query/action", "Microsoft.CostManagement/query/read")
+        Right(
+            "azure",
+            _CALLER,
+            f"Microsoft.CostManagement/{action}",
+            needed_for,
+            f"`costs.azure.{wanted}`",
+            _azure_costs(wanted),
+        )
+        for action, needed_for, wanted in (
+            ("query/action", "costs by day", "enabled"),
+            ("query/read", "costs by day", "enabled"),
+            ("forecast/action", "the month's forecast", "forecast"),
+            ("forecast/read", "the month's forecast", "forecast"),
+            ("budgets/read", "budgets", "budgets"),
+        )
     ),
     *(
         Right(STORE, holder, action, needed_for, f"`store.url: {scheme}://…`", _store_is(scheme))

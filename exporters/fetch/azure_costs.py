@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -52,6 +52,12 @@ class AzureCostSettings(CostSourceSettings):
         description="Name of this program in Azure's count of requests, which has a limit of its own.",
     )
 
+    forecast: bool = Field(default=True, description="Whether Azure's forecast of the month is asked for.")
+    budgets: bool = Field(default=True, description="Whether the budgets of the scopes are asked for.")
+    commitments: bool = Field(
+        default=True, description="Whether reservations and savings plans, and how far they are used, are asked for."
+    )
+
     @model_validator(mode="after")
     def _scopes_apart(self) -> AzureCostSettings:
         require_apart(self.scopes)
@@ -70,12 +76,31 @@ def fetch(settings: AzureCostSettings, cloud: AzureSettings, request: CostReques
     skipped: list[Skipped] = []
     with _client(settings, cloud, request) as costs:
         frames = _all_charges(settings, costs, request, skipped)
+        standing = _standing(settings, costs, request, skipped)
     rows = [frame for frame in frames.values() if not frame.is_empty()]
-    return CostFetched(
+    return replace(standing, charges=pl.concat(rows).lazy() if rows else no_charges(), skipped=tuple(skipped))
+
+
+def _standing(settings: AzureCostSettings, costs: Costs, request: CostRequest, skipped: list[Skipped]) -> CostFetched:
+    """What holds now; what is not asked for stays as it was known."""
+    from exporters.fetch.azure_costs_commitments import bought, commitment_use, commitments  # noqa: PLC0415 - an extra
+    from exporters.fetch.azure_costs_standing import budgets, forecasts  # noqa: PLC0415 - the SDK is an extra
+
+    scopes = [scope_of(path) for path in settings.scopes]
+    now = request.now
+    stated = CostFetched(
         source=NAME,
-        observed_at=request.now,
-        charges=pl.concat(rows).lazy() if rows else no_charges(),
-        skipped=tuple(skipped),
+        observed_at=now,
+        forecasts=forecasts(costs, scopes, now.date(), skipped) if settings.forecast else None,
+        budgets=budgets(costs, scopes, now, skipped) if settings.budgets else None,
+    )
+    if not settings.commitments:
+        return stated
+    found = bought(costs, now)
+    return replace(
+        stated,
+        commitments=commitments(costs, found),
+        commitment_use=commitment_use(costs, found, now.date()),
     )
 
 

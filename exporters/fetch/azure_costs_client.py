@@ -141,20 +141,30 @@ class Costs:
             what: what is listed, as the subject of a sentence.
             right: the right that the identity needs.
         """
-        link: str | None = f"{self.access.endpoint}{path}{'&' if '?' in path else '?'}api-version={api_version}"
+        link: str | None = f"{self.access.endpoint}{path}?api-version={api_version}"
         found: list[Json] = []
         seen: set[str] = set()
         while link:
             if link in seen:
                 raise IntegrityError("the pages lead in a circle", where=path, next_step="It will be asked again.")
             seen.add(link)
-            with as_source_errors(f"{self.access.endpoint}{path}", what=what, right=right):
-                response = self.sdk.send_request(HttpRequest("GET", link))
-                response.raise_for_status()
-                answer = exact(response.text())
-                found += answer["value"]
-                link = answer.get("nextLink")
+            answer = self._get(link, what=what, right=right)
+            with as_source_errors(path, what=what, right=right):
+                found += [one for one in answer["value"] if one["id"] and one["properties"] is not None]
+            link = answer.get("nextLink")
         return found
+
+    def resource(self, path: str, *, api_version: str, what: str, right: str) -> Json:
+        """This will return one resource of Resource Manager; see resources."""
+        joint = "&" if "?" in path else "?"
+        return self._get(f"{self.access.endpoint}{path}{joint}api-version={api_version}", what=what, right=right)
+
+    def _get(self, link: str, *, what: str, right: str) -> Json:
+        with as_source_errors(link.partition("?")[0], what=what, right=right):
+            self.asked += 1
+            response = self.sdk.send_request(HttpRequest("GET", link))
+            response.raise_for_status()
+            return exact(response.text())
 
 
 def exact(text: str) -> Json:

@@ -160,8 +160,8 @@ def _read(question: Question, dimensions: Sequence[str], where: Mapping[str, str
     places = [_place(table, question, word) for word in dimensions]
     for row in table.rows:
         key = Key(
-            _day(row[day], question, table),
-            _currency(row[currency], table),
+            day_of(row[day], question.first_day, question.last_day, table),
+            currency_of(row[currency], table),
             tuple("" if row[place] is None else str(row[place]) for place in places),
         )
         found[key] += _amount(row[cost], table)
@@ -204,19 +204,28 @@ def _definition(question: Question, dimensions: Sequence[str], where: Mapping[st
     )
 
 
-def _day(value: Json, question: Question, table: Table) -> date:
-    """A day, written as the number 20261130; by some scopes as an ISO time."""
+def day_of(value: Json, first_day: date, last_day: date, table: Table) -> date:
+    """This will read a day, written as the number 20261130, by some scopes as an ISO time.
+
+    Raises:
+        IntegrityError: it is none, or was not asked for.
+    """
     text = str(value)
     try:
         day = date.fromisoformat(text[:10]) if "-" in text else datetime.strptime(text, "%Y%m%d").date()  # noqa: DTZ007
     except ValueError:
         raise _unbelievable(table, f"UsageDate is {value!r}") from None
-    if not question.first_day <= day <= question.last_day:
+    if not first_day <= day <= last_day:
         raise _unbelievable(table, f"it holds {day}, which was not asked for")
     return day
 
 
-def _currency(value: Json, table: Table) -> str:
+def currency_of(value: Json, table: Table) -> str:
+    """This will read a currency.
+
+    Raises:
+        IntegrityError: it is not of ISO 4217's form.
+    """
     if not isinstance(value, str) or not re.fullmatch("[A-Z]{3}", value):
         raise _unbelievable(table, f"Currency is {value!r}")
     return value

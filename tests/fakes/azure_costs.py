@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -25,6 +25,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import trustme
 
+from exporters.fetch.azure import AzureSettings
+from exporters.fetch.cost_contract import CostRequest
 from tests.fakes.azure import IDENTITY_SECRET, TOKEN, Answer
 
 Json = Any
@@ -246,6 +248,33 @@ def _token(call: CostCall) -> Answer:
         return Answer(401, {"error": "unauthorized_client"})
     token = {"access_token": TOKEN, "expires_on": str(int(time()) + 3600), "token_type": "Bearer"}
     return Answer(body=token | {"resource": call.query["resource"]})
+
+
+def cost_cloud(fake: FakeCosts, **changes: object) -> AzureSettings:
+    """The section `sources.azure` that leads to the fake."""
+    told = {"management_endpoint": fake.url, "ca_file": fake.ca_file, "throttle_wait_seconds": 0.01}
+    return AzureSettings.model_validate(told | changes)
+
+
+def cost_request(
+    first_day: date,
+    last_day: date,
+    *,
+    seconds: float = 20,
+    tags: tuple[str, ...] = ("owner", "team"),
+    now: datetime | None = None,
+    scratch: Path = Path(),
+) -> CostRequest:
+    """A request with so many seconds to go."""
+    moment = now or datetime.now(UTC)
+    return CostRequest(
+        now=moment,
+        first_day=first_day,
+        last_day=last_day,
+        scratch=scratch,
+        deadline=moment + timedelta(seconds=seconds),
+        owner_tags=tags,
+    )
 
 
 @cache

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -28,7 +29,7 @@ from exporters.fetch.azure_costs_rows import region_of
 from exporters.fetch.azure_costs_throttle import asked_seconds
 from exporters.fetch.cost_contract import CostFetched, CostRequest
 from tests.fakes.azure import Answer
-from tests.fakes.azure_costs import CostCall, Entry, FakeCosts, fake_costs, refusal
+from tests.fakes.azure_costs import CostCall, Entry, FakeCosts, cost_cloud, cost_request, fake_costs, refusal
 
 SUB = "00000000-0000-0000-0000-00000000000a"
 OTHER = "00000000-0000-0000-0000-00000000000b"
@@ -55,28 +56,14 @@ def shared_azure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FakeCosts
         yield fake
 
 
-def cloud(fake: FakeCosts, **changes: object) -> AzureSettings:
-    told = {"management_endpoint": fake.url, "ca_file": fake.ca_file, "throttle_wait_seconds": 0.01}
-    return AzureSettings.model_validate(told | changes)
-
-
-def request(
-    first_day: date = DAY, last_day: date = NEXT, *, seconds: float = 20, tags: tuple[str, ...] = ("owner", "team")
-) -> CostRequest:
-    now = datetime.now(UTC)
-    return CostRequest(
-        now=now,
-        first_day=first_day,
-        last_day=last_day,
-        scratch=Path(),
-        deadline=now + timedelta(seconds=seconds),
-        owner_tags=tags,
-    )
+def request(first_day: date = DAY, last_day: date = NEXT, **changes: Any) -> CostRequest:
+    return cost_request(first_day, last_day, **changes)
 
 
 def ask(fake: FakeCosts, *scopes: str, asked: CostRequest | None = None, **changes: object) -> CostFetched:
-    told = AzureCostSettings.model_validate({"enabled": True, "scopes": scopes or (SUB_SCOPE,), **changes})
-    return fetch(told, cloud(fake), asked or request())
+    only_charges = dict.fromkeys(("forecast", "budgets", "commitments"), False)
+    told = {"enabled": True, "scopes": scopes or (SUB_SCOPE,), **only_charges, **changes}
+    return fetch(AzureCostSettings.model_validate(told), cost_cloud(fake), asked or request())
 
 
 def rows(fetched: CostFetched, *columns: str) -> list[tuple[object, ...]]:
@@ -433,7 +420,7 @@ class TestFailuresOfTheOtherSide:
     def test_a_token_is_never_sent_over_plain_http(self, azure):
         told = AzureCostSettings(enabled=True, scopes=(SUB_SCOPE,))
         with pytest.raises(SettingsError, match="management_endpoint"):
-            fetch(told, cloud(azure, management_endpoint=azure.identity_url), request())
+            fetch(told, cost_cloud(azure, management_endpoint=azure.identity_url), request())
 
     def test_without_the_sdk_the_extra_is_named(self, azure, monkeypatch):
         for module in [name for name in sys.modules if name.startswith("exporters.fetch.azure_costs_")]:
@@ -504,12 +491,12 @@ class TestChecking:
     def test_each_scope_is_looked_at(self, azure):
         azure.ledger[SUB_SCOPE] = [Entry(NEXT, "1", "1"), Entry(NEXT, "1", "1", service="Storage")]
         told = AzureCostSettings(enabled=True, scopes=(SUB_SCOPE, GROUP_SCOPE))
-        good, bad = check(told, cloud(azure), request())
+        good, bad = check(told, cost_cloud(azure), request())
         assert (good.state, good.detail) == ("ok", "2 services have charges on 2026-11-29")
         assert bad.state == "failed"
         assert "Cost Management Reader" in bad.next_step
 
     def test_what_cannot_be_reached_is_a_failure(self, azure):
         told = AzureCostSettings(enabled=True, scopes=(SUB_SCOPE,))
-        finding = check(told, cloud(azure, management_endpoint="http://127.0.0.1:1"), request())[0]
+        finding = check(told, cost_cloud(azure, management_endpoint="http://127.0.0.1:1"), request())[0]
         assert (finding.subject, finding.state) == ("credentials", "failed")
