@@ -21,6 +21,13 @@ class CapacityType(StrEnum):
     OWNED = "owned"
 
 
+class PriceBasis(StrEnum):
+    """Which prices count: the provider's list, or what the bills say is really paid."""
+
+    LIST = "list"
+    EFFECTIVE = "effective"
+
+
 class OperatingSystem(StrEnum):
     """Operating systems with a written row rule."""
 
