@@ -52,7 +52,7 @@ def explain_costs(  # noqa: PLR0917 - options, which typer reads from the signat
     with errors_explained():
         if day and week:
             raise SettingsError("there are both", where="--day, --week", next_step="Name one of them.")
-        days = _days(config, provider)
+        days = _days(read_settings(config), provider)
     last = week or day
     span = Span.WEEK if week else Span.DAY
     explained = explain(days, span=span, day=None if last is None else last.date(), basis=basis)
@@ -72,8 +72,9 @@ def list_anomalies(  # noqa: PLR0917 - options, which typer reads from the signa
 ) -> None:
     """List days on which a service cost more than its own past let one expect, with the range that was expected."""
     with errors_explained():
-        known = _days(config, provider)
-    judged = anomalies(known, judged_days=days)
+        settings = read_settings(config)
+        known = _days(settings, provider)
+    judged = anomalies(known, settings.costs.anomalies.as_rules(), judged_days=days)
     rows = anomalies_in_pence(judged if every else judged.filter(pl.col("is_anomaly")))
     shown = _limited(rows, limit, output)
     write_rows(shown, output, table=anomalies_for_reading(shown))
@@ -91,8 +92,8 @@ def read_settings(config: ConfigOption) -> ExporterSettings:
     return validate(read_document(settings_path(config)), ExporterSettings, known=ALL_SECTIONS)
 
 
-def _days(config: ConfigOption, provider: list[str] | None) -> pl.DataFrame:
-    days = read_costs(open_shelf(read_settings(config).store.url)).days
+def _days(settings: ExporterSettings, provider: list[str] | None) -> pl.DataFrame:
+    days = read_costs(open_shelf(settings.store.url)).days
     return days.filter(pl.col("provider").is_in(provider)) if provider else days
 
 

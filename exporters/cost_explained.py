@@ -7,7 +7,7 @@ which cannot be are named, never taken for accounts that spent nothing.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 
 import dataframely as dy
 import polars as pl
@@ -16,9 +16,8 @@ from exporters.core.cost_change_frames import CostAnomaly, CostChange, Span
 from exporters.normalise.cost_anomalies import AnomalyRules, judge_days
 from exporters.normalise.cost_changes import ChangeBasis, cost_changes
 from exporters.normalise.cost_spans import BILL, comparable, last_days
+from exporters.publish.cost_changes import Compared
 from exporters.publish.cost_days import MOST_DAYS_BEHIND, with_reach
-
-RULES = AnomalyRules()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +54,7 @@ def explain(
     )
 
 
-def anomalies(days: pl.DataFrame, rules: AnomalyRules = RULES, *, judged_days: int = 1) -> dy.DataFrame[CostAnomaly]:
+def anomalies(days: pl.DataFrame, rules: AnomalyRules, *, judged_days: int) -> dy.DataFrame[CostAnomaly]:
     """This will judge the last whole days of every series, whether or not they are unusual.
 
     Args:
@@ -65,6 +64,20 @@ def anomalies(days: pl.DataFrame, rules: AnomalyRules = RULES, *, judged_days: i
     """
     reached = with_reach(days)
     return judge_days(reached, _recent(reached), rules, judged_days=judged_days)
+
+
+def compare(days: pl.DataFrame, rules: AnomalyRules, *, today: date) -> Compared:
+    """This will compare and judge the last whole day of each account that is not far behind today.
+
+    Args:
+        days: rows of PoundCost.
+        rules: when a day is an anomaly.
+        today: the day it is (UTC).
+    """
+    reached = with_reach(days)
+    fresh = last_days(reached).filter(pl.col("last_day") >= today - timedelta(days=1 + MOST_DAYS_BEHIND))
+    changes = pl.concat([cost_changes(reached, comparable(reached, fresh, span), span=span) for span in Span])
+    return Compared(changes=CostChange.cast(changes), judged=judge_days(reached, fresh, rules))
 
 
 def _recent(reached: pl.DataFrame) -> pl.DataFrame:

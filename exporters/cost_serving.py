@@ -14,6 +14,7 @@ from polars.exceptions import PanicException
 from exporters.core.clock import Clock
 from exporters.core.cost_frames import FILES
 from exporters.core.errors import TuppenceError
+from exporters.cost_explained import compare
 from exporters.cost_import import CostImporter
 from exporters.cost_refresh import CostRefresher
 from exporters.cost_statement import state_settings
@@ -79,14 +80,16 @@ class CostService:
             now = self._clock.now()
             state_settings(settings, self._shelf, now=now)
             seen = self._on_shelf()
+            costs = read_costs(self._shelf)
             series = select_cost_series(
-                read_costs(self._shelf),
+                costs,
                 read_standing(self._shelf),
                 current_rates(self._shelf),
                 now=now,
                 top_services=settings.costs.top_services,
                 max_groups=settings.costs.max_groups,
                 last_imports=tuple(self._last.values()),
+                compared=compare(costs.days, settings.costs.anomalies.as_rules(), today=now.date()),
             )
             self._published.publish_costs(series)
             self._seen, self._day = seen, now.date()

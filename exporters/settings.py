@@ -25,6 +25,7 @@ from exporters.fetch.onprem import OnpremSettings
 from exporters.fetch.opencost import OpenCostSettings
 from exporters.fetch.stated import StatedBudget, StatedCommitment
 from exporters.normalise.chosen import Filters
+from exporters.normalise.cost_anomalies import AnomalyRules
 
 
 class SourcesSettings(Section):
@@ -88,6 +89,28 @@ class StoreSettings(Section):
     retention_days: int = Field(default=400, ge=1, description="Days of history to keep, one snapshot a day.")
 
 
+class AnomalySettings(Section):
+    """When a day of a service's cost is unusual, judged by the days before it."""
+
+    history_days: int = Field(default=28, ge=14, description="Whole days that a day is judged by.")
+    threshold: float = Field(
+        default=3.5, gt=0, description="Robust standard deviations above what was to be expected that count."
+    )
+    minimum_gbp: float = Field(default=10, gt=0, description="An excess of less than this in pounds never counts.")
+    minimum_ratio: float = Field(
+        default=0.2, ge=0, description="Nor does one of less than this share of what was to be expected."
+    )
+
+    def as_rules(self) -> AnomalyRules:
+        """This will return them as days are judged by."""
+        return AnomalyRules(
+            history_days=self.history_days,
+            threshold=self.threshold,
+            minimum_gbp=self.minimum_gbp,
+            minimum_ratio=self.minimum_ratio,
+        )
+
+
 class CostSettings(Section):
     """What was really paid: billing exports (FOCUS or AWS CUR) that are read into daily costs in pounds."""
 
@@ -117,6 +140,7 @@ class CostSettings(Section):
     max_groups: int = Field(
         default=1_000, ge=1, description="Groups of account, service and region with series of their own."
     )
+    anomalies: AnomalySettings = AnomalySettings()
     azure: AzureCostSettings = AzureCostSettings()
     aws: AwsCostSettings = AwsCostSettings()
     opencost: OpenCostSettings = OpenCostSettings()

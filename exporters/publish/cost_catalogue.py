@@ -103,6 +103,32 @@ COSTS: tuple[Metric, ...] = (
         value="gbp",
     ),
     Metric(
+        name="tuppence_cost_change_gbp",
+        help="Why the last whole day, or the seven days that end on it, cost more or less than a week before (effective"
+        " cost); causes add up to the change.",
+        labels=("provider", "account", "service", "span", "cause"),
+        frame=Frame.COST_CHANGES,
+        unit="gbp",
+        value="gbp",
+    ),
+    Metric(
+        name="tuppence_cost_anomaly_gbp",
+        help="By how much the last whole day cost more than was to be expected; absent where it did not.",
+        labels=("provider", "account", "service"),
+        frame=Frame.COST_ANOMALIES,
+        unit="gbp",
+        value="excess_gbp",
+    ),
+    Metric(
+        name="tuppence_cost_expected_gbp",
+        help="What the last whole day was to be expected to cost by the days before it: of anomalies and the dearest"
+        " services.",
+        labels=("provider", "account", "service", "bound"),
+        frame=Frame.EXPECTED_COSTS,
+        unit="gbp",
+        value="gbp",
+    ),
+    Metric(
         name="tuppence_cost_charges_rejected",
         help="Charges that the last import left out, by reason; none of them is in any cost.",
         labels=("reason",),

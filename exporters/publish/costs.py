@@ -19,6 +19,7 @@ from exporters.core.cost_frames import CommitmentStatus
 from exporters.core.frames import FxRate
 from exporters.publish import standing
 from exporters.publish.cost_catalogue import COSTS
+from exporters.publish.cost_changes import Compared, anomaly_rows, change_rows, expected_rows
 from exporters.publish.cost_days import ACCOUNT, in_windows, recent_days, with_reach
 from exporters.publish.metric import Frame, Metric
 from exporters.publish.series import Series
@@ -54,6 +55,7 @@ def select_cost_series(
     top_services: int,
     max_groups: int,
     last_imports: Sequence[LastImport] = (),
+    compared: Compared | None = None,
 ) -> list[Series]:
     """This will return the series of every cost metric, in the catalogue's order.
 
@@ -65,23 +67,27 @@ def select_cost_series(
         top_services: services of each provider with series of their own; the rest are ``other``.
         max_groups: groups of account, service and region with series of their own.
         last_imports: how the last import of each source ended in this process.
+        compared: what changed and what is unusual; None: nothing was compared.
     """
     days = with_reach(costs.days)
     recent = recent_days(days)
-    coverage, utilisation = _coverage(recent), _utilisation(recent)
+    covered, used = _coverage(recent), utilisation(recent)
     windows = in_windows(days, now.date())
     frames: Mapping[Frame, pl.DataFrame] = {
         Frame.COSTS: _costs(windows, top_services=top_services, max_groups=max_groups),
         Frame.COST_REACH: _reach(days),
         Frame.COST_ALLOCATION: _allocation(windows),
         Frame.UNIT_COSTS: _unit_costs(recent),
-        Frame.COVERAGE: standing.commitment_ratios(held, coverage, "coverage_ratio"),
-        Frame.UTILISATION: standing.commitment_ratios(held, utilisation, "used_ratio").head(max_groups),
+        Frame.COVERAGE: standing.commitment_ratios(held, covered, "coverage_ratio"),
+        Frame.UTILISATION: standing.commitment_ratios(held, used, "used_ratio").head(max_groups),
         Frame.BUDGETS: standing.budgets(held, rates),
         Frame.COST_FORECASTS: standing.forecasts(days, held, rates, today=now.date()),
         Frame.PROVIDER_FORECASTS: standing.provider_forecasts(held, rates, today=now.date()),
         Frame.COMMITMENTS: standing.commitments(held, rates, now=now),
         Frame.WORKLOAD_COSTS: standing.workload_costs(held, rates, today=now.date(), most=max_groups),
+        Frame.COST_CHANGES: change_rows(compared or Compared(), top_services=top_services),
+        Frame.COST_ANOMALIES: anomaly_rows(compared or Compared()),
+        Frame.EXPECTED_COSTS: expected_rows(compared or Compared(), top_services=top_services),
         Frame.COST_REJECTS: _rejects(costs),
         Frame.COST_IMPORTS: _imports(last_imports),
     }
@@ -155,8 +161,12 @@ def _coverage(recent: pl.DataFrame) -> pl.DataFrame:
     return _ratio(of_interest, key, pl.col("list_gbp"), part=covered)
 
 
-def _utilisation(recent: pl.DataFrame) -> pl.DataFrame:
-    """By commitment: effective cost used of used and unused."""
+def utilisation(recent: pl.DataFrame) -> pl.DataFrame:
+    """This will return rows of provider, account, scope and ratio: of each commitment, the cost used of used and unused.
+
+    Args:
+        recent: see recent_days.
+    """
     statuses = [CommitmentStatus.USED.value, CommitmentStatus.UNUSED.value]
     committed = recent.filter(
         pl.col("commitment_status").is_in(statuses), pl.col("commitment_discount_id") != ""

@@ -37,6 +37,9 @@ class Frame(StrEnum):
     PROVIDER_FORECASTS = "provider_forecasts"
     COMMITMENTS = "commitments"
     WORKLOAD_COSTS = "workload_costs"
+    COST_CHANGES = "cost_changes"
+    COST_ANOMALIES = "cost_anomalies"
+    EXPECTED_COSTS = "expected_costs"
     HEALTH = "health"
 
 
