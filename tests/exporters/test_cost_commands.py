@@ -11,7 +11,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import tuppence
-from tests.exporters.focus_exports import NOW, charge, days_of_september, write_csv
+from exporters.core.clock import SystemClock
+from tests.exporters.focus_exports import NOW, Row, charge, days_of_september, write_csv
 
 runner = CliRunner()
 
@@ -115,3 +116,27 @@ def test_months_and_providers_are_chosen_and_a_table_ends_with_the_sum(config: P
 def test_with_nothing_imported_and_nothing_to_import_the_next_step_is_said(config: Path) -> None:
     assert "tuppence costs import PATH" in typed(config, "show").stderr
     assert "Name a path, or set costs.paths." in typed(config, "import", code=2).stderr
+
+
+def test_discounts_come_with_their_verdict_and_evidence(config: Path, tmp_path: Path) -> None:
+    last = SystemClock().now().date() - timedelta(days=3)
+    machine: Row = {
+        "ListCost": "10",
+        "ContractedCost": "8",
+        "SkuPriceDetails": '{"InstanceType":"m5.large"}',
+        "BillingPeriodStart": "2024-09-01T00:00:00Z",
+    }
+    days = [last - timedelta(days=before) for before in range(20)]
+    rows = [charge(**machine, ChargePeriodStart=f"{day}T00:00:00Z", ChargePeriodEnd=f"{day}T01:00:00Z") for day in days]
+    typed(config, "import", str(write_csv(tmp_path / "a.csv", rows, made_at=SystemClock().now())))
+    london = next(row for row in as_json(config, "discounts") if row["region"] == "eu-west-2")
+    assert (london["instance_family"], london["verdict"], london["discount_ratio"]) == ("m5", "holds", 0.2)
+    assert london["days"] == london["charges"] == 19
+    line = next(line for line in typed(config, "discounts").stdout.splitlines() if "eu-west-2" in line)
+    assert {"£142.50", "£114.00", "20.0"} <= set(line.split())
+    assert as_json(config, "discounts", "--days", "7")[-1]["days"] == 7
+    assert as_json(config, "discounts", "--provider", "gcp") == []
+
+
+def test_without_costs_there_are_no_discounts_and_a_next_step(config: Path) -> None:
+    assert "No discounts" in typed(config, "discounts").stderr
