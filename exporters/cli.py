@@ -22,9 +22,11 @@ from exporters.core.progress import terminal_progress
 from exporters.core.scratch import scratch_folder
 from exporters.core.sections import ALL_SECTIONS
 from exporters.core.settings_file import ConfigOption, settings_path
+from exporters.cost_refresh import CostRefresher
 from exporters.fetch.contract import Source
+from exporters.fetch.cost_registry import COST_SOURCES
 from exporters.fetch.registry import SOURCES
-from exporters.listing import Unit, checks_table, list_prices, prices_table
+from exporters.listing import Unit, checks_table, findings_table, list_prices, prices_table
 from exporters.permissions import STORE, WITHOUT_RIGHTS, documents
 from exporters.publish.health import Health
 from exporters.refresh import Outcome, Refresher
@@ -201,9 +203,10 @@ def check(
         refresher = Refresher(
             settings=settings, shelf=open_shelf(settings.store.url), clock=SystemClock(), log=Health()
         )
-        chosen = refresher.enabled() if source is None else () if source == FX_SOURCE else (_source_named(source),)
+        chosen = _price_sources(refresher, source)
         with scratch_folder() as scratch:
             findings = checks_table(chosen, refresher, rates=source in {None, FX_SOURCE}, scratch=scratch)
+            findings = pl.concat([findings, _cost_findings(settings, source)])
     write_rows(findings, output)
     if source is None and not chosen:
         stderr.print(
@@ -211,6 +214,21 @@ def check(
         )
     if "failed" in findings["state"].to_list():
         raise typer.Exit(1)
+
+
+def _price_sources(refresher: Refresher, name: str | None) -> tuple[Source, ...]:
+    """The sources of prices that are meant; none for the rates and for what is a source of costs alone."""
+    if name is None:
+        return refresher.enabled()
+    of_costs = {one.name for one in COST_SOURCES} - {one.name for one in SOURCES}
+    return () if name in {FX_SOURCE, *of_costs} else (_source_named(name),)
+
+
+def _cost_findings(settings: ExporterSettings, source: str | None) -> pl.DataFrame:
+    """What sources of costs look at: those that are enabled, or of the cloud that was named."""
+    refresher = CostRefresher(settings=settings, shelf=open_shelf(settings.store.url), clock=SystemClock())
+    chosen = [one for one in refresher.enabled() if source in {None, one.name}]
+    return findings_table([(f"costs.{one.name}", finding) for one in chosen for finding in refresher.check(one)])
 
 
 def _write_permissions(settings: ExporterSettings, name: str | None, output: ListFormat) -> None:

@@ -26,13 +26,27 @@ from exporters.cost_change_commands import (
 from exporters.cost_discount_commands import list_discounts
 from exporters.cost_import import CostImport, CostImporter
 from exporters.cost_listing import CostBy, costs_by, for_reading, total_of, totals
+from exporters.cost_source_commands import (
+    list_budgets,
+    list_commitments,
+    list_workloads,
+    refresh_costs,
+    show_forecast,
+)
 from exporters.store.costs import read_costs
 from exporters.store.shelf import open_shelf
 
-costs_app = typer.Typer(no_args_is_help=True, help="What was really paid, from billing exports (FOCUS, AWS CUR).")
+costs_app = typer.Typer(
+    no_args_is_help=True, help="What was really paid: billing exports, the clouds' cost APIs, commitments, budgets."
+)
 costs_app.command(name="explain")(explain_costs)
 costs_app.command(name="anomalies")(list_anomalies)
 costs_app.command(name="discounts")(list_discounts)
+costs_app.command(name="refresh")(refresh_costs)
+costs_app.command(name="budgets")(list_budgets)
+costs_app.command(name="forecast")(show_forecast)
+costs_app.command(name="commitments")(list_commitments)
+costs_app.command(name="workloads")(list_workloads)
 
 
 @costs_app.command(name="import")

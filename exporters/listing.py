@@ -70,6 +70,11 @@ def checks_table(chosen: Sequence[Source], refresher: Refresher, *, rates: bool,
     section = refresher.settings.sources.fx
     found = [("fx", finding) for finding in (check_rates(section, refresher.clock.now()) if rates else ())]
     found += [(source.name, finding) for source in chosen for finding in _findings(source, refresher, scratch)]
+    return findings_table(found)
+
+
+def findings_table(found: Sequence[tuple[str, Finding]]) -> pl.DataFrame:
+    """This will return findings as rows, each with the source whose check made it."""
     columns = ("source", "subject", "state", "detail", "next_step")
     rows = [(name, item.subject, item.state, item.detail, item.next_step) for name, item in found]
     return pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.String), orient="row")

@@ -17,13 +17,18 @@ from prometheus_client.parser import text_string_to_metric_families as parse_tex
 from exporters.core.clock import FixedClock
 from exporters.core.errors import SettingsError, StoreError
 from exporters.core.web.serving import serving
+from exporters.fetch.stated import StatedCommitment, commitments_of
 from exporters.publish.health import Health
 from exporters.publish.http import Exporter, create_app
 from exporters.publish.published import PublishedPrices
+from exporters.store.costs import read_costs
 from exporters.store.read import current_prices
 from exporters.store.shelf import Shelf, open_readable, open_shelf
+from exporters.store.standing import read_standing
+from exporters.store.standing_write import write_statement
 from exporters.store.write import write_snapshot
 from tests.builders import NOON, fx_table, offer, snapshot
+from tests.exporters.focus_exports import days_of_september, importer, write_csv
 from tests.exporters.publish.sample import prices
 from tests.servers.prometheus import program, promtool
 
@@ -197,6 +202,25 @@ def test_another_machine_reads_the_same_prices_through_the_exporter(ready: Runni
 def test_keys_can_be_asked_for_by_source(ready: Running) -> None:
     keys = ready.get("/snapshots/?prefix=fx").json()["keys"]
     assert [key.split("/")[0] for key in keys] == ["fx"] * 6
+
+
+def test_another_machine_reads_the_same_costs_and_statements_through_the_exporter(
+    ready: Running, tmp_path: Path
+) -> None:
+    one = importer(tmp_path)
+    one.run([str(write_csv(tmp_path / "export.csv", days_of_september(1, 3)))])
+    plan = {"id": "sp-1", "provider": "aws", "kind": "savings-plan", "unit": "money", "quantity": 2.0}
+    term = {"starts_at": "2026-01-01", "ends_at": "2027-01-01"}
+    frames = {"commitments": commitments_of([StatedCommitment.model_validate(plan | term)])}
+    write_statement(one.shelf, "settings", frames, now=NOON)
+    for key in one.shelf.keys(""):
+        ready.shelf.put(key, one.shelf.get(key))
+    there = open_readable(f"{ready.url}/snapshots")
+    assert read_costs(there).days.equals(read_costs(one.shelf).days)
+    assert read_costs(there).days.height == 3
+    assert read_standing(there).commitments["commitment_id"].to_list() == ["sp-1"]
+    ready.shelf.put("costs/2024-09/20241005T120000.000000Z/secret", b"for nobody")
+    assert ready.get("/snapshots/costs/2024-09/20241005T120000.000000Z/secret").status_code == 404
 
 
 def test_a_snapshot_without_its_manifest_is_not_shown(ready: Running) -> None:
