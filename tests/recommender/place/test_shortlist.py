@@ -81,9 +81,16 @@ def same_costs(short: pl.DataFrame, whole: pl.DataFrame) -> bool:
     return short.select(facts).equals(whole.select(facts)) and allowed[0].select(place).equals(allowed[1].select(place))
 
 
-@settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(max_examples=4, suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(rows=ROWS)
 def test_a_cluster_costs_the_same_whether_all_pairs_are_looked_at_or_few(rows: list[dict[str, Any]]) -> None:
+    assert same_costs(costs_of(rows, most_pairs=0), costs_of(rows, most_pairs=300_000))
+
+
+@pytest.mark.slow
+@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@given(rows=ROWS)
+def test_in_many_fleets_a_cluster_costs_the_same_however_many_pairs_are_looked_at(rows: list[dict[str, Any]]) -> None:
     assert same_costs(costs_of(rows, most_pairs=0), costs_of(rows, most_pairs=300_000))
 
 
