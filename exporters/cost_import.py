@@ -21,7 +21,7 @@ from exporters.core.errors import IntegrityError
 from exporters.core.scratch import scratch_folder
 from exporters.cost_book import WRITING, CostBook, all_rejects
 from exporters.fetch.cost_files import DataFile, Export, find_exports
-from exporters.fetch.focus_file import Charges, open_charges, unreadable
+from exporters.fetch.focus_file import Charges, open_charges, require_paired, unreadable
 from exporters.normalise.cost_days import Reduced, add_days, mark_whole, reduce_charges, replace_days, restated
 from exporters.settings import ExporterSettings
 from exporters.store.shelf import Shelf
@@ -133,7 +133,9 @@ class CostImporter:
                 FileRead(export.name, file.name, "", 0, 0, note="already imported, nothing to do") for file in fresh
             ]
             return
-        read = [(charges, self._reduced(charges)) for charges in self._opened(fresh)]
+        opened = self._opened(fresh)
+        require_paired(opened, where=export.name)
+        read = [(charges, self._reduced(charges)) for charges in opened]
         distinct = _without_copies(export, read, progress)
         days = add_days(*(reduced for _, reduced in distinct))
         _check_rejects(export, [reduced for _, reduced in distinct], self.settings.costs.max_rejected_ratio)

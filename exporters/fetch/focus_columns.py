@@ -139,6 +139,19 @@ CUR: Final = ColumnMap(
     marks=("line_item_unblended_cost",),
 )
 
+DETAILS: Final = ColumnMap(
+    "Azure cost details",
+    {
+        "billing_account": "BillingAccountId",
+        "charge_start": "Date",
+        "currency": "BillingCurrency",
+        "billed_cost": "CostInBillingCurrency",
+        "line_item_type": "ChargeType",
+    },
+    marks=("CostInBillingCurrency",),
+)
+"""Only what a file cannot be without; azure_details_rows has every column, by the names that they are given there."""
+
 _WORD: Final = re.compile(r"(?<!^)(?=[A-Z])")
 
 
@@ -155,19 +168,22 @@ def cur2_name(name: str) -> str:
 
 
 def map_for(names: Collection[str], *, where: str) -> ColumnMap:
-    """This will return the newest map that a header fits; of CUR, when it is one.
+    """This will return the newest map that a header fits; of CUR or of Azure's cost details, when it is one.
 
     Args:
-        names: the columns of the file, those of an older CUR by their CUR 2.0 names.
+        names: the columns of the file, those of an older CUR by their CUR 2.0 names,
+            those of Azure's cost details by theirs.
         where: the file, for messages.
 
     Raises:
         IntegrityError: it is neither, or a column is missing without which no charge can be read.
     """
-    found = CUR if CUR.fits(names) else next((one for one in reversed(FOCUS) if one.fits(names)), None)
+    own = next((one for one in (CUR, DETAILS) if one.fits(names)), None)
+    found = own or next((one for one in reversed(FOCUS) if one.fits(names)), None)
     if found is None:
         raise IntegrityError(
-            "this is neither a FOCUS export nor an AWS Cost and Usage Report: it has no column BilledCost"
+            "this is neither a FOCUS export nor an AWS Cost and Usage Report nor Azure's cost details: it has no column"
+            " BilledCost"
             f" (its columns: {', '.join(sorted(names)[:8])} …)",
             where=where,
             next_step="Export FOCUS 1.0 or later, or CUR 2.0; see docs/how-to/costs.md.",
