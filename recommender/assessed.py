@@ -142,6 +142,7 @@ def _question(
         latency=latencies(settings.latency.file),
         unfit=known.seen.not_enough_data,
         nodes_seen=known.seen.pools,
+        commitments=now.commitments,
     )
 
 

@@ -8,18 +8,20 @@ A pure function of frames, policy and time: no clock, no network, no disk; the s
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 import dataframely as dy
 import polars as pl
 
+from exporters.core.frames import Offer
 from exporters.store.read import Prices
 from recommender.advise.assemble import assemble
 from recommender.advise.decision import Decision, Question
 from recommender.advise.plan import Plan
 from recommender.frames import (
     WORKLOAD_KEY,
+    BoughtAhead,
     ClusterCost,
     Flow,
     Gain,
@@ -41,12 +43,13 @@ from recommender.place.by_cluster import by_cluster
 from recommender.place.candidates import at_current, candidates, current_places, places, some_candidates
 from recommender.place.capacity import free_in_pools, free_in_quotas, limit_facts, read_by_uses, uses, with_capacity
 from recommender.place.choose import choose
+from recommender.place.committed import Covered, also_paid_part, cover, not_own_pool, pool_name, with_pool_names
 from recommender.place.constraints import BINDING, CONSTRAINTS
-from recommender.place.cost import TERMS, priced, with_move
+from recommender.place.cost import COMMITTED_RATIO, TERMS, priced, with_move
 from recommender.place.egress import egress_cost, egress_lines, state_cost
 from recommender.place.latency import distances
 from recommender.place.located import locate, observed_clusters
-from recommender.place.overhead import node_room, with_per_node
+from recommender.place.overhead import NodeRoom, node_room, with_per_node
 from recommender.place.rule import judge
 from recommender.place.shared_quotas import free_in_shared
 from recommender.place.shortlist import named_places, shortlist
@@ -78,16 +81,22 @@ class _Here:
     sites: pl.DataFrame
     lines: pl.DataFrame
     distances: pl.DataFrame
+    prices: Prices
+    covered: Covered | None
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """The advice, what every workload would cost in every cluster, and what was evaluated."""
+    """The advice, what every workload would cost in every cluster, and what was evaluated.
+
+    `commitments` are those that had not ended; None: they were ignored.
+    """
 
     plan: Plan
     costs: dy.DataFrame[ClusterCost]
     workloads: dy.DataFrame[Workload]
     flows: dy.DataFrame[Flow]
+    commitments: dy.DataFrame[BoughtAhead] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +129,7 @@ def evaluate(
     holds: dy.DataFrame[Hold] | None = None,
     not_enough_data: dy.DataFrame[NotEnoughData] | None = None,
     nodes_seen: dy.DataFrame[ObservedPool] | None = None,
+    commitments: dy.DataFrame[BoughtAhead] | None = None,
     min_coverage_ratio: float = 0.8,
     expires_after_hours: float = 168.0,
 ) -> Evaluation:
@@ -141,6 +151,7 @@ def evaluate(
         holds: decisions that keep advice away, from the ledger; None: none.
         not_enough_data: what observe says cannot be advised; None: a cluster without workloads was not seen.
         nodes_seen: the nodes that were seen; None: the source of usage knows no nodes.
+        commitments: what is bought ahead and has not ended; None: it is ignored.
         min_coverage_ratio: share of the window below which a workload's cluster was not observed enough.
         expires_after_hours: life of a recommendation.
     """
@@ -156,13 +167,31 @@ def evaluate(
         latency=Latency.create_empty() if latency is None else latency,
         unfit=None if not_enough_data is None else not_enough_data.sort(NotEnoughData.primary_key()),
         nodes_seen=None if nodes_seen is None else nodes_seen.sort(ObservedPool.primary_key()),
+        commitments=commitments,
     )
-    limits, history = _limits(quotas, region_quotas, namespace_quotas), Move.create_empty() if moves is None else moves
+    limits = _limits(quotas, region_quotas, namespace_quotas)
     here = _here(question, workloads, flows, pools)
-    pairs, nearest = _judged(here, question, limits, history, Hold.create_empty() if holds is None else holds)
+    question = replace(question, prices=here.prices)
+    history, held = _remembered(here.covered, moves, holds)
+    pairs, nearest = _judged(here, question, limits, history, held)
     plan = assemble(question, _decision(here, pairs, question, limits, history))
     told = pairs if nearest is None else named_places(nearest, here.fleet)
-    return Evaluation(plan=plan, costs=by_cluster(here.workloads, told), workloads=workloads, flows=flows)
+    costs = ClusterCost.cast(with_pool_names(by_cluster(here.workloads, told)))
+    return Evaluation(plan=plan, costs=costs, workloads=workloads, flows=flows, commitments=commitments)
+
+
+def _remembered(
+    covered: Covered | None, moves: dy.DataFrame[Move] | None, holds: dy.DataFrame[Hold] | None
+) -> tuple[dy.DataFrame[Move], dy.DataFrame[Hold]]:
+    """What happened and what was decided of a pool holds of the part of it that is paid for, too."""
+    past = Move.create_empty() if moves is None else moves
+    held = Hold.create_empty() if holds is None else holds
+    if covered is None:
+        return past, held
+    return (
+        Move.validate(also_paid_part(past, covered, cluster="from_cluster", pool="from_pool")),
+        Hold.validate(also_paid_part(held, covered, cluster="to_cluster", pool="to_pool")),
+    )
 
 
 def _limits(
@@ -193,6 +222,7 @@ def _decision(
         limits=limit_facts(pairs),
         cluster_quotas=limits.clusters,
         region_quotas=limits.regions,
+        covered=here.covered,
     )
 
 
@@ -215,7 +245,13 @@ def _here(
     on_nodes = with_per_node(located, question.nodes_seen)
     room = node_room(on_nodes, question.nodes_seen)
     current = current_places(on_nodes, question.prices.offers, question.policy)
-    fleet = places(pools, question.prices.offers, room)
+    there = at_current(current, room)
+    covered = _covered(question, there, pools)
+    prices, fleet = question.prices, places(pools, question.prices.offers, room)
+    if covered is not None:
+        prices = replace(prices, offers=Offer.cast(pl.concat([prices.offers, covered.offers])))
+        fleet = places(Pool.cast(pl.concat([pools, covered.pools])), prices.offers, _room_of_paid(room, covered))
+        there = _with_ratio(there, covered)
     known = current.filter(pl.col("from_provider").is_not_null())
     sites = known.select("w", provider="from_provider", region="from_region")
     numbered = (
@@ -225,10 +261,10 @@ def _here(
         .select("w", "to", "direction", "gib_per_hour")
     )
     regions = fleet.select(provider="to_provider", region="to_region")
-    lines = egress_lines(numbered, sites, regions, question.prices.egress)
+    lines = egress_lines(numbered, sites, regions, prices.egress)
     every_region = pl.concat([regions, sites.select("provider", "region")])
     apart = distances(known, numbered, every_region, question.latency)
-    costs = judge(priced(at_current(current, room), egress_cost(lines), question.policy, apart), BINDING, into="breaks")
+    costs = judge(priced(there, egress_cost(lines), question.policy, apart), BINDING, into="breaks")
     no_egress = pl.when(pl.col("egress_gbp_per_hour").is_null()).then(pl.lit("no-egress-price"))
     return _Here(
         workloads=costs.with_columns(reason=pl.coalesce("reason", no_egress)),
@@ -237,7 +273,35 @@ def _here(
         sites=sites,
         lines=lines,
         distances=apart,
+        prices=prices,
+        covered=covered,
     )
+
+
+def _covered(question: Question, there: pl.DataFrame, pools: dy.DataFrame[Pool]) -> Covered | None:
+    if question.commitments is None or question.commitments.is_empty():
+        return None
+    return cover(
+        question.commitments,
+        there,
+        pools,
+        question.prices.offers,
+        question.nodes_seen,
+        at=question.at,
+        horizon_hours=question.policy.steady.payback_hours,
+    )
+
+
+def _with_ratio(there: pl.DataFrame, covered: Covered) -> pl.DataFrame:
+    joined = there.join(covered.ratios, on="w", how="left", maintain_order="left")
+    return joined.with_columns(pl.col("committed_ratio").fill_null(0.0).alias(COMMITTED_RATIO)).drop("committed_ratio")
+
+
+def _room_of_paid(room: NodeRoom, covered: Covered) -> NodeRoom:
+    """Nodes that are paid for give the room that other nodes of their pool told."""
+    parts = covered.pools.select("cluster", "instance_type", paid="pool").with_columns(pool=pool_name("paid"))
+    told = room.told.join(parts, on=["cluster", "pool", "instance_type"], how="inner").with_columns(pool="paid")
+    return replace(room, told=pl.concat([room.told, told.select(room.told.columns)]))
 
 
 def _judged(
@@ -270,6 +334,8 @@ def _judged(
         listed = shortlist(bare, here.fleet, price, crowded=limits.clusters_limited(here.fleet))
         pairs = some_candidates(few, places_there, listed.pairs)
         nearest = listed.nearest
+    if here.covered is not None:
+        pairs = not_own_pool(pairs)
     limited = price(pairs).join(now, on="w", how="left", maintain_order="left")
     legal = judge(with_history(with_saving(limited), moves, at=question.at), CONSTRAINTS, into="refused")
     return _guarded(with_decisions(legal, holds), question), nearest

@@ -163,6 +163,32 @@ class RegionQuota(dy.Schema):
     gpus = dy.Float64(nullable=True, min=0, description="machine GPUs; null: no limit")
 
 
+class BoughtAhead(dy.Schema):
+    """A commitment that has not ended: capacity or money an hour that is paid for whether it is used or not."""
+
+    provider = dy.String(primary_key=True)
+    account = dy.String(primary_key=True)
+    commitment_id = dy.String(primary_key=True)
+    source = dy.String(description="the source of costs that stated it, or settings")
+    kind = dy.String(description="savings-plan, reservation or cud")
+    plan_type = dy.String(description="Compute, EC2Instance …; empty: none")
+    region = dy.String(description="region or zone where it holds; empty: everywhere")
+    instance_family = dy.String(description="empty: any")
+    instance_type = dy.String(description="empty: any of the family")
+    gpu_model = dy.String(description="of GPUs that were bought; empty: none")
+    capacity_type = dy.String(description="committed-1y or committed-3y, by its term")
+    instances = dy.Float64(nullable=True, min=0, description="machines; null: not bought by machine")
+    vcpus = dy.Float64(nullable=True, min=0, description="null: not bought by vCPU")
+    memory_gib = dy.Float64(nullable=True, min=0, description="null: not bought by GiB")
+    gpus = dy.Float64(nullable=True, min=0, description="null: not bought by GPU")
+    money_gbp = dy.Float64(nullable=True, min=0, description="£ an hour of charges that it pays; null: not money")
+    gbp_per_hour = dy.Float64(nullable=True, min=0, description="what all of it costs an hour; null: not known")
+    starts_at = dy.Datetime(time_unit="us", time_zone="UTC")
+    ends_at = dy.Datetime(time_unit="us", time_zone="UTC")
+    renews = dy.Bool(description="whether the provider renews it by itself")
+    unusable = dy.String(description="why it pays for nothing in this evaluation; empty: it does")
+
+
 class NamespaceQuota(dy.Schema):
     """A namespace's ResourceQuota in one cluster."""
 

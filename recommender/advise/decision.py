@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+import dataframely as dy
 import polars as pl
 
 from exporters.store.read import Prices
-from recommender.frames import Latency, Quota, RegionQuota
+from recommender.frames import BoughtAhead, Latency, Quota, RegionQuota
+from recommender.place.committed import Covered
 from recommender.place.unguarded import Unguarded
 from recommender.settings import Policy
 
@@ -18,6 +20,7 @@ from recommender.settings import Policy
 class Question:
     """The inputs of one evaluation, frames in the order of their keys.
 
+    `commitments` are those that have not ended (BoughtAhead); None: nobody asked for them.
     `latency` is what is known of distances (Latency). `unfit` is what observe says cannot be advised (NotEnoughData);
     None: it was not asked. `nodes_seen` are the nodes that were seen (ObservedPool); None: nobody saw nodes.
     """
@@ -33,6 +36,7 @@ class Question:
     latency: pl.DataFrame = field(default_factory=Latency.create_empty)
     unfit: pl.DataFrame | None = None
     nodes_seen: pl.DataFrame | None = None
+    commitments: dy.DataFrame[BoughtAhead] | None = None
 
     @property
     def clusters_not_seen(self) -> set[str] | None:
@@ -64,6 +68,7 @@ class Decision:
         limits: where the limits are that pairs can meet, and what of, from place.capacity.
         cluster_quotas: limits of clusters (Quota).
         region_quotas: limits of regions (RegionQuota).
+        covered: what commitments pay for; None: nobody asked.
         withheld: why the trial on nodes holds back a workload's move, where it has words of its own, by w.
     """
 
@@ -77,3 +82,4 @@ class Decision:
     cluster_quotas: pl.DataFrame = field(default_factory=Quota.create_empty)
     region_quotas: pl.DataFrame = field(default_factory=RegionQuota.create_empty)
     withheld: Mapping[int, str] = field(default_factory=dict)
+    covered: Covered | None = None

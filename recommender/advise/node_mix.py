@@ -8,6 +8,7 @@ everyone's peak, no more than those can fall away.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import polars as pl
@@ -67,12 +68,14 @@ def node_mix(
     then: Mapping[Place, Packed],
     pools: Mapping[Place, PoolMachines],
     current: Current,
+    *,
+    paid: Mapping[Place, Mapping[str, float]] = MappingProxyType({}),
 ) -> tuple[NodeMix, ...]:
     """This will name the machines of each pool now and under the plan, and the shares of the workloads placed there."""
     keys = ("to_cluster", "to_pool", "to_capacity_type", "to_instance_type")
     sums = placed.group_by(keys).agg(pl.col("gbp_per_hour").sort().sum())
     shares = {(cluster, pool, capacity, name): gbp for cluster, pool, capacity, name, gbp in sums.iter_rows()}
-    before, after = _by_key(now, pools), _by_key(then, pools)
+    before, after = _by_key(now, pools, paid), _by_key(then, pools, paid)
     seen = {key[:2] for key in current.nodes}
     return tuple(
         NodeMix(
@@ -143,12 +146,16 @@ def _count(pools: Iterable[Packed]) -> int:
     return sum(count for one in pools for _, count in one.nodes)
 
 
-def _by_key(packed: Mapping[Place, Packed], pools: Mapping[Place, PoolMachines]) -> dict[MixKey, tuple[int, float]]:
-    """Nodes and their cash price by cluster, pool, capacity type and machine type."""
+def _by_key(
+    packed: Mapping[Place, Packed],
+    pools: Mapping[Place, PoolMachines],
+    paid: Mapping[Place, Mapping[str, float]] = MappingProxyType({}),
+) -> dict[MixKey, tuple[int, float]]:
+    """Nodes and their cash price by cluster, pool, capacity type and machine type; what is paid for costs nothing."""
     found: dict[MixKey, tuple[int, float]] = {}
     for (cluster, pool), one in packed.items():
         types = {machine.instance_type: machine for machine in pools[cluster, pool].machines}
         for name, count in one.nodes:
-            machine = types[name]
-            found[cluster, pool, machine.kind.split("/")[0], name] = (count, count * machine.gbp_per_hour)
+            machine, unpaid = types[name], max(0.0, count - paid.get((cluster, pool), {}).get(name, 0.0))
+            found[cluster, pool, machine.kind.split("/")[0], name] = (count, unpaid * machine.gbp_per_hour)
     return found

@@ -20,6 +20,7 @@ from recommender.advise.plan import RuleCount, WorkloadRefusal
 from recommender.advise.record import Refusal, WorkloadName
 from recommender.guard.decided import DECISIONS
 from recommender.guard.steady import BALANCE, worth_rules
+from recommender.place.committed import pool_of
 from recommender.place.constraints import CONSTRAINTS, capacity, gang, gpu_model, price_known, quota
 from recommender.place.rule import reasons
 from recommender.settings import Steady
@@ -163,7 +164,7 @@ def _refusal(row: dict[str, object], *, stage: str) -> WorkloadRefusal:
         "legal_basis": (row["legal_basis"] or None) if rule in _LEGAL else None,
         "also": tuple(listed[1:]),
         "cluster": row["to_cluster"],
-        "pool": row["to_pool"],
+        "pool": pool_of(str(row["to_pool"])),
         "instance_type": row["to_instance_type"],
         "capacity_type": row["to_capacity_type"],
         "offers": row["offers"],

@@ -4,7 +4,8 @@
 
 Compute is requests × parts of the offer (vCPU, GiB, GPU), mean requests over the window. It is a change in cash: on
 owned machines the marginal price of a node (energy) times the greatest share of the node that the requests take; on
-committed capacity of known size nothing, because it is paid for until it is used up; the full cost stands beside it.
+committed capacity of known size nothing, because it is paid for until it is used up, and of nodes that a commitment
+pays for in part only the rest; the full cost stands beside it.
 What the move itself costs is kept apart and, spread over the payback horizon, decides only the order of places.
 A term without a price leaves the total null: it is never zero.
 """
@@ -24,6 +25,9 @@ TERMS = (
     "lost_work_gbp_per_hour",
     "latency_gbp_per_hour",
 )
+COMMITTED_RATIO = "to_committed_ratio"
+"""Share of a workload's nodes where it is that a commitment pays for; a place that it might go to has none."""
+
 _SITE = {"to_provider": "provider", "to_region": "region"}
 
 
@@ -46,7 +50,7 @@ def priced(
     return (
         with_latency(with_egress(pairs, egress), no_distances() if distances is None else distances)
         .with_columns(full_compute_gbp_per_hour=_parts_by_prices())
-        .with_columns(compute_gbp_per_hour=_cash())
+        .with_columns(compute_gbp_per_hour=_cash(covered=COMMITTED_RATIO in pairs.columns))
         .with_columns(interruption_terms(policy, compute="compute_gbp_per_hour"))
         .with_columns(gbp_per_hour=_sum(TERMS), full_gbp_per_hour=_sum(("full_compute_gbp_per_hour", *TERMS[1:])))
     )
@@ -112,8 +116,9 @@ def _parts_by_prices() -> pl.Expr:
     return pl.when(runs).then(sum_of_parts)
 
 
-def _cash() -> pl.Expr:
+def _cash(*, covered: bool) -> pl.Expr:
     full = pl.col("full_compute_gbp_per_hour")
+    charged = full * (1.0 - pl.col(COMMITTED_RATIO)) if covered else full
     committed = pl.col("to_capacity_type").str.starts_with("committed") & pl.col("to_nodes_limited")
     return (
         pl.when(full.is_null())
@@ -122,7 +127,7 @@ def _cash() -> pl.Expr:
         .then(pl.col("to_marginal_gbp_per_hour") * dominant_share())
         .when(committed)
         .then(0.0)
-        .otherwise(full)
+        .otherwise(charged)
     )
 
 
