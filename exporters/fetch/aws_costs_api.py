@@ -13,11 +13,12 @@ from datetime import timedelta
 import dataframely as dy
 import structlog
 
-from exporters.core.errors import SettingsError, TuppenceError
+from exporters.core.errors import SettingsError, TerminalSourceError, TuppenceError
 from exporters.core.standing_frames import Budget, Commitment, CommitmentRate
 from exporters.fetch import aws_costs_commitments as bought
 from exporters.fetch.aws import AwsSettings, chosen_regions
-from exporters.fetch.aws_clients import Clients, CostExplorerClient, billing_home, plain_errors
+from exporters.fetch.aws_api import NOT_FOR_THIS_ACCOUNT
+from exporters.fetch.aws_clients import Clients, CostExplorerClient, billing_home, error_code, plain_errors
 from exporters.fetch.aws_costs import NAME, USD_A_REQUEST, AwsCostSettings, price_of
 from exporters.fetch.aws_costs_budgets import budgets
 from exporters.fetch.aws_costs_calls import Spending
@@ -47,17 +48,18 @@ def fetch_api(settings: AwsCostSettings, cloud: AwsSettings, request: CostReques
     request.progress("aws charges", done=len(queries), total=len(queries))
     require_whole(rows, {day: amount for day, amount in whole.items() if day >= request.first_day})
     currency = whole[max(whole)].currency
-    listed, skipped = asking.budgets() if settings.budgets else (None, ())
+    listed, budgets_skipped = asking.budgets() if settings.budgets else (None, ())
+    commitments, regions_skipped = asking.commitments()
     fetched = CostFetched(
         source=NAME,
         observed_at=request.now,
         charges=charge_frame(rows),
         forecasts=asking.explorer.forecast(today, whole) if settings.forecast else None,
         commitment_use=commitment_use(asking.ce, asking.owner, today, currency) if settings.commitment_use else None,
-        commitments=asking.commitments() if settings.commitments else None,
+        commitments=commitments,
         commitment_rates=asking.rates() if settings.savings_plan_rates.families else None,
         budgets=listed,
-        skipped=skipped,
+        skipped=(*budgets_skipped, *regions_skipped),
         paid_requests=asking.spending.made,
     )
     _log.info("aws_costs_asked", paid_requests=asking.spending.made, usd=asking.spending.made * USD_A_REQUEST)
@@ -127,12 +129,26 @@ class _Asking:
     def plans(self) -> list[dict[str, object]]:
         return bought.savings_plans(self.clients.savings_plans(), self.owner)
 
-    def reservations(self) -> list[dict[str, object]]:
+    def reservations(self) -> tuple[list[dict[str, object]], tuple[Skipped, ...]]:
+        """Of every region that the account may use; as with prices, one that it may not is named and left out."""
+        rows: list[dict[str, object]] = []
+        skipped: list[Skipped] = []
         regions, _ = chosen_regions(self.cloud)
-        return [row for name in regions for row in bought.reservations(self.clients.ec2(name), name, self.owner)]
+        for name in regions:
+            try:
+                rows += bought.reservations(self.clients.ec2(name), name, self.owner)
+            except TerminalSourceError as error:
+                code = error_code(error.__cause__)
+                if code not in NOT_FOR_THIS_ACCOUNT or len(skipped) + 1 == len(regions):
+                    raise
+                skipped.append(Skipped(name, f"{code}: its reservations are not listed"))
+        return rows, tuple(skipped)
 
-    def commitments(self) -> dy.DataFrame[Commitment]:
-        return bought.commitment_frame([*self.plans(), *self.reservations()])
+    def commitments(self) -> tuple[dy.DataFrame[Commitment] | None, tuple[Skipped, ...]]:
+        if not self.settings.commitments:
+            return None, ()
+        plans, (reserved, skipped) = self.plans(), self.reservations()
+        return bought.commitment_frame([*plans, *reserved]), skipped
 
     def rates(self) -> dy.DataFrame[CommitmentRate]:
         wanted = self.settings.savings_plan_rates
@@ -144,7 +160,8 @@ class _Asking:
         return f"{len(self.plans())} Savings Plans"
 
     def count_reservations(self) -> str:
-        return f"{len(self.reservations())} reservations"
+        found, skipped = self.reservations()
+        return f"{len(found)} reservations; {len(skipped)} regions that the account may not use"
 
 
 def _price_finding(settings: AwsCostSettings) -> Finding:

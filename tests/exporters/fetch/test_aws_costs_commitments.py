@@ -83,9 +83,9 @@ def client_of(aws: BillingServer) -> SavingsPlansClient:
     return Clients(cloud_at(aws.url), Deadline(60, source="aws", of_costs=True), "us-east-1").savings_plans()
 
 
-def asked(aws: BillingServer, scratch: Path, **changes: Any) -> CostFetched:
+def asked(aws: BillingServer, scratch: Path, *, regions: tuple[str, ...] = (LONDON,), **changes: Any) -> CostFetched:
     settings = AwsCostSettings.model_validate(QUIET | {"breakdown": "account"} | changes)
-    return fetch(settings, cloud_at(aws.url), request_in(scratch))
+    return fetch(settings, cloud_at(aws.url, regions=regions), request_in(scratch))
 
 
 def commitments(aws: BillingServer, scratch: Path) -> list[Json]:
@@ -150,6 +150,24 @@ def test_what_narrows_a_reservation_stands_with_its_class(aws: BillingServer, tm
     (found,) = commitments(aws, tmp_path)
 
     assert found["plan_type"] == "convertible, eu-west-2b, Windows, dedicated"
+
+
+def test_a_region_that_is_not_opted_in_is_named_and_left_out(aws: BillingServer, tmp_path: Path) -> None:
+    aws.reservations[LONDON] = [RESERVED]
+    aws.fail("DescribeReservedInstances", Failure(401, "AuthFailure"), region="eu-south-1")
+
+    fetched = asked(aws, tmp_path, commitments=True, regions=(LONDON, "eu-south-1"))
+
+    assert fetched.commitments is not None
+    assert fetched.commitments["region"].to_list() == [LONDON]
+    assert [one.region for one in fetched.skipped] == ["eu-south-1"]
+
+
+def test_no_region_whose_reservations_may_be_listed_is_an_error(aws: BillingServer, tmp_path: Path) -> None:
+    aws.fail("DescribeReservedInstances", Failure(403, "UnauthorizedOperation"))
+
+    with pytest.raises(TerminalSourceError, match="Allow ec2:DescribeReservedInstances"):
+        asked(aws, tmp_path, commitments=True)
 
 
 def test_no_commitments_are_none_and_not_unknown(aws: BillingServer, tmp_path: Path) -> None:
