@@ -56,10 +56,10 @@ class TerminalSourceError(SourceError):
 class MissingExtraError(TerminalSourceError):
     """The SDK of a source is not installed."""
 
-    def __init__(self, source: str, extra: str) -> None:
+    def __init__(self, source: str, extra: str, *, section: str = "sources") -> None:
         super().__init__(
             f"the source needs the optional dependencies of the extra '{extra}'",
-            where=f"sources.{source}",
+            where=f"{section}.{source}",
             next_step=f"Install them with: pip install 'tuppence[{extra}]'",
         )
 
