@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 import dataframely as dy
+import polars as pl
 import structlog
 
 from exporters.core.errors import SettingsError, TerminalSourceError, TuppenceError
@@ -34,26 +35,34 @@ _log = structlog.get_logger(__name__)
 
 
 def fetch_api(settings: AwsCostSettings, cloud: AwsSettings, request: CostRequest) -> CostFetched:
-    """This will ask for everything, in order; the first failure ends all of it."""
+    """This will ask for everything, in order; the first failure ends all of it. What was paid is logged in any case."""
     asking = _Asking.begin(settings, cloud, request)
+    try:
+        return _all_of(asking)
+    finally:
+        _log.info("aws_costs_asked", paid_requests=asking.spending.made, usd=asking.spending.made * USD_A_REQUEST)
+
+
+def _all_of(asking: _Asking) -> CostFetched:
+    settings, request = asking.settings, asking.request
     today, members = request.now.date(), asking.members()
     asking.require_budget(len(members))
     since = min(request.first_day, today.replace(day=1)) if settings.forecast else request.first_day
     whole = asking.explorer.days(since, request.last_day)
     queries = charge_queries(settings.breakdown, members)
-    rows: list[dict[str, object]] = []
+    parts: list[pl.DataFrame] = []
     for done, query in enumerate(queries):
         request.progress("aws charges", done=done, total=len(queries))
-        rows += asking.explorer.charges(query, request.first_day, request.last_day)
+        parts += asking.explorer.charges(query, request.first_day, request.last_day)
     request.progress("aws charges", done=len(queries), total=len(queries))
-    require_whole(rows, {day: amount for day, amount in whole.items() if day >= request.first_day})
+    require_whole(parts, {day: amount for day, amount in whole.items() if day >= request.first_day})
     currency = whole[max(whole)].currency
     listed, budgets_skipped = asking.budgets() if settings.budgets else (None, ())
     commitments, regions_skipped = asking.commitments()
-    fetched = CostFetched(
+    return CostFetched(
         source=NAME,
         observed_at=request.now,
-        charges=charge_frame(rows),
+        charges=charge_frame(parts),
         forecasts=asking.explorer.forecast(today, whole) if settings.forecast else None,
         commitment_use=commitment_use(asking.ce, asking.owner, today, currency) if settings.commitment_use else None,
         commitments=commitments,
@@ -62,8 +71,6 @@ def fetch_api(settings: AwsCostSettings, cloud: AwsSettings, request: CostReques
         skipped=(*budgets_skipped, *regions_skipped),
         paid_requests=asking.spending.made,
     )
-    _log.info("aws_costs_asked", paid_requests=asking.spending.made, usd=asking.spending.made * USD_A_REQUEST)
-    return fetched
 
 
 def check_api(settings: AwsCostSettings, cloud: AwsSettings, request: CostRequest) -> tuple[Finding, ...]:

@@ -28,6 +28,23 @@ SAME_TO: Final = Decimal("0.005")
 """Half a cent: parts and whole are rounded apart from each other, each to ten places."""
 
 NO_REGION: Final = frozenset({"", "NoRegion", "global"})
+STATED: Final = (
+    "charge_start",
+    "charge_end",
+    "billing_period",
+    "provider",
+    "billing_account",
+    "sub_account",
+    "service",
+    "region",
+    "charge_category",
+    "pricing_category",
+    "currency",
+    "billed_cost",
+    "effective_cost",
+)
+"""The columns of Charge that Cost Explorer speaks of."""
+
 RANGE_PER_CENT: Final = 80
 _SCALE: Final = Decimal(1).scaleb(-18)
 _MONEY: Final = Context(prec=38)
@@ -85,11 +102,12 @@ class Explorer:
         )
         return tuple(sorted(one["Value"] for page in values for one in page["DimensionValues"]))
 
-    def charges(self, query: Query, first: date, last: date) -> list[dict[str, object]]:
-        """This will return the charges of a query that are not nought, as rows of Charge."""
-        rows: list[dict[str, object]] = []
+    def charges(self, query: Query, first: date, last: date) -> list[pl.DataFrame]:
+        """This will return the charges of a query that are not nought: the columns STATED of Charge, piece by piece."""
+        parts: list[pl.DataFrame] = []
         seen: set[tuple[date, tuple[str, ...]]] = set()
         for day, result in self._results(query, first, last):
+            rows: list[dict[str, object]] = []
             for group in result.get("Groups", ()):
                 keys = tuple(group.get("Keys", ()))
                 where = f"{SPENT} ({query.name}) of {day}"
@@ -99,13 +117,14 @@ class Explorer:
                 amount = self._amount(group.get("Metrics", {}), where)
                 if amount.billed or amount.effective:
                     rows.append(self._row(query, day, dict(zip(query.group_by, keys, strict=True)), amount))
-        return rows
+            parts.append(_frame(rows))
+        return parts
 
     def forecast(self, today: date, spent: Mapping[date, Amount]) -> dy.DataFrame[ProviderForecast]:
         """This will return what AWS expects this month to come to: spent before today, and forecast from today on.
 
         AWS, GetCostForecast: the forecast is for the span asked for; a month already begun starts today. An account
-        that is too new has none.
+        that is too new has none, and neither has a month whose bill changes its currency.
         """
         month = today.replace(day=1)
         action = "ce:GetCostForecast"
@@ -129,7 +148,8 @@ class Explorer:
         before = [amount for day, amount in spent.items() if month <= day < today]
         currency = str(answer["Total"].get("Unit", ""))
         if any(amount.currency != currency for amount in before):
-            raise whole_error(f"the forecast is in {currency!r}, what was spent is not", action)
+            # A bill that changes its currency within a month: two currencies have no sum.
+            return ProviderForecast.create_empty()
         known = sum((amount.billed for amount in before), Decimal(0))
         expected = {
             "mid": "MeanValue",
@@ -204,27 +224,27 @@ class Explorer:
         }
 
 
-def charge_frame(rows: Sequence[Mapping[str, object]]) -> pl.LazyFrame:
-    """This will return rows as Charge; what Cost Explorer does not say is null."""
+def charge_frame(parts: Sequence[pl.DataFrame]) -> pl.LazyFrame:
+    """This will return what queries gave as Charge; what Cost Explorer does not say is null."""
     schema = Charge.create_empty().schema
-    return pl.DataFrame([{**dict.fromkeys(schema), **row} for row in rows], schema=schema).lazy()
+    unsaid = [pl.lit(None, kind).alias(name) for name, kind in schema.items() if name not in STATED]
+    return pl.concat([_frame([]), *parts]).lazy().with_columns(unsaid).select(list(schema))
 
 
-def require_whole(rows: Sequence[Mapping[str, Any]], whole: Mapping[date, Amount]) -> None:
+def require_whole(parts: Sequence[pl.DataFrame], whole: Mapping[date, Amount]) -> None:
     """This will hold the parts of each day against the day as AWS states it without parts.
 
     Raises:
         IntegrityError: they differ by half a cent or more, or are in another currency.
     """
-    sums = {day: [Decimal(0), Decimal(0)] for day in whole}
-    for row in rows:
-        day = row["charge_start"].date()
-        if row["currency"] != whole[day].currency:
-            raise whole_error(f"{day} has charges in {row['currency']} and is stated in {whole[day].currency}", SPENT)
-        sums[day][0] += row["billed_cost"]
-        sums[day][1] += row["effective_cost"]
-    for day, (billed, effective) in sums.items():
-        stated = whole[day]
+    by_day = pl.concat([_frame([]), *parts]).group_by(day=pl.col("charge_start").dt.date(), currency="currency")
+    costs = by_day.agg(pl.col("billed_cost", "effective_cost").sum())
+    sums = {(day, currency): (billed, effective) for day, currency, billed, effective in costs.iter_rows()}
+    for day, stated in whole.items():
+        others = [currency for at, currency in sums if at == day and currency != stated.currency]
+        if others:
+            raise whole_error(f"{day} has charges in {others[0]} and is stated in {stated.currency}", SPENT)
+        billed, effective = sums.get((day, stated.currency), (Decimal(0), Decimal(0)))
         if abs(billed - stated.billed) >= SAME_TO or abs(effective - stated.effective) >= SAME_TO:
             raise whole_error(
                 f"the charges of {day} come to {billed} billed and {effective} amortised, the whole day to "
@@ -232,6 +252,11 @@ def require_whole(rows: Sequence[Mapping[str, Any]], whole: Mapping[date, Amount
                 "charge falls under no query",
                 SPENT,
             )
+
+
+def _frame(rows: Sequence[Mapping[str, object]]) -> pl.DataFrame:
+    whole = Charge.create_empty().schema
+    return pl.DataFrame(rows, schema={name: whole[name] for name in STATED})
 
 
 def next_month(day: date) -> date:

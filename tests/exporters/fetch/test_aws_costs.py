@@ -11,12 +11,18 @@ from typing import Any
 import httpx2
 import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from exporters.core.clock import FixedClock
 from exporters.core.cost_frames import Charge
 from exporters.core.errors import IntegrityError, SettingsError, TerminalSourceError, TransientSourceError
+from exporters.cost_refresh import CostRefresher
 from exporters.fetch.aws_costs import SOURCE, AwsCostSettings, check, fetch, price_of
 from exporters.fetch.cost_contract import CostFetched
+from exporters.settings import ExporterSettings
+from exporters.store.shelf import open_shelf
 from tests.fakes.aws import Failure
 from tests.fakes.aws_account import use_dummy_credentials
 from tests.fakes.aws_costs import BillingServer, Entry, Renewed
@@ -37,8 +43,8 @@ def aws() -> Iterator[BillingServer]:
 
 def asked(aws: BillingServer, scratch: Path, *, cloud: dict[str, Any] | None = None, **changes: Any) -> CostFetched:
     """What is fetched of charges alone, unless changed."""
-    settings = AwsCostSettings.model_validate(QUIET | changes)
-    return fetch(settings, cloud_at(aws.url, **cloud or {}), request_in(scratch))
+    section = AwsCostSettings.model_validate(QUIET | changes)
+    return fetch(section, cloud_at(aws.url, **cloud or {}), request_in(scratch))
 
 
 def charges(fetched: CostFetched) -> pl.DataFrame:
@@ -115,10 +121,10 @@ def test_the_cheapest_breakdown_is_two_requests(aws: BillingServer, tmp_path: Pa
 
 @pytest.mark.parametrize("breakdown", ["service", "account"])
 def test_what_is_asked_is_what_the_plan_says(aws: BillingServer, tmp_path: Path, breakdown: str) -> None:
-    settings = AwsCostSettings.model_validate(QUIET | {"breakdown": breakdown})
+    section = AwsCostSettings.model_validate(QUIET | {"breakdown": breakdown})
 
-    assert asked(aws, tmp_path, breakdown=breakdown).paid_requests == settings.planned_requests()
-    assert len(aws.asked("GetCostAndUsage")) == settings.planned_requests()
+    assert asked(aws, tmp_path, breakdown=breakdown).paid_requests == section.planned_requests()
+    assert len(aws.asked("GetCostAndUsage")) == section.planned_requests()
 
 
 @pytest.mark.parametrize("breakdown", ["service", "account"])
@@ -264,9 +270,9 @@ def test_pages_past_the_budget_are_not_asked_for(aws: BillingServer, tmp_path: P
 
 
 def test_a_days_budget_is_shared_by_its_times_of_asking() -> None:
-    settings = AwsCostSettings(refresh_minutes=360, max_requests_per_day=50)
+    section = AwsCostSettings(refresh_minutes=360, max_requests_per_day=50)
 
-    assert (settings.times_per_day, settings.requests_per_time) == (4, 12)
+    assert (section.times_per_day, section.requests_per_time) == (4, 12)
 
 
 def test_settings_that_plan_more_than_they_allow_are_refused_before_anything_is_asked() -> None:
@@ -337,11 +343,50 @@ def test_moto_answers_as_aws_does(moto_url: str, tmp_path: Path) -> None:
         f"{moto_url}/moto-api/static/ce/cost-and-usage-results", json={"results": [whole, parts]}, timeout=10
     )
     assert told.status_code == 201
-    settings = AwsCostSettings.model_validate(QUIET | {"breakdown": "account"})
+    section = AwsCostSettings.model_validate(QUIET | {"breakdown": "account"})
 
-    fetched = fetch(settings, cloud_at(moto_url), request_in(tmp_path, last_day=D19))
+    fetched = fetch(section, cloud_at(moto_url), request_in(tmp_path, last_day=D19))
 
     assert sums(fetched, "sub_account", "charge_category") == {(SHOP, "Usage"): (Decimal("1.5"), Decimal("1.5"))}
+
+
+def test_amounts_of_ten_places_are_kept_to_the_last(aws: BillingServer, tmp_path: Path) -> None:
+    @settings(max_examples=5, deadline=None)
+    @given(st.lists(st.decimals(-(10**9), 10**9, places=10, allow_nan=False), min_size=1, max_size=20))
+    def holds(amounts: list[Decimal]) -> None:
+        aws.ledger = [
+            Entry(D19, f"{number:012d}", EC2, LONDON, "Usage", str(amount), str(-amount))
+            for number, amount in enumerate(amounts)
+        ]
+        kept = charges(asked(aws, tmp_path, breakdown="account"))
+        assert sum(kept["billed_cost"], Decimal(0)) == sum(amounts, Decimal(0))
+        assert sum(kept["effective_cost"], Decimal(0)) == -sum(amounts, Decimal(0))
+
+    holds()
+
+
+def test_a_refresh_keeps_each_day_in_pounds(aws: BillingServer, tmp_path: Path) -> None:
+    """A dollar is 75 pence by contract: 17.3234567892 dollars on the 19th, 91.60 on the 20th."""
+    endpoints = dict.fromkeys(("sts", "ce", "savingsplans", "budgets", "ec2"), aws.url)
+    wanted = ExporterSettings.model_validate(
+        {
+            "store": {"url": str(tmp_path / "store")},
+            "sources": {
+                "aws": {"regions": [LONDON], "max_attempts": 1, "endpoints": endpoints},
+                "fx": {"contract_rates": {"USD": "0.75"}},
+            },
+            "costs": {"aws": QUIET | {"enabled": True, "history_days": 5}},
+        }
+    )
+    shelf = open_shelf(wanted.store.url)
+    refresher = CostRefresher(settings=wanted, shelf=shelf, clock=FixedClock(NOW), scratch=tmp_path)
+
+    outcome = refresher.refresh(SOURCE)
+
+    assert outcome.error is None
+    assert outcome.paid_requests == 7
+    days = dict(outcome.days.group_by("charge_day").agg(pl.col("billed_gbp").sum()).iter_rows())
+    assert {day: round(cost, 2) for day, cost in days.items()} == {D19: Decimal("12.99"), D20: Decimal("68.70")}
 
 
 def test_the_source_names_its_cloud_and_its_extra() -> None:
