@@ -15,20 +15,26 @@ from typer.main import get_command
 from exporters.publish.catalogue import CATALOGUE
 from tests.dashboards.reading import recommender_metrics
 from tests.dashboards.rules.alert_cases import EXPORTER, RECOMMENDER, Case, Series
+from tests.dashboards.rules.cost_alert_cases import CLOSED, COSTS
 from tests.docs.pages import commands
 from tests.servers.prometheus import promtool
 from tuppence import app
 
 ROOT = Path(__file__).parents[3]
 FOLDER = ROOT / "dashboards" / "rules"
-RULES = FOLDER / "alerts.yaml"
+FILES = {FOLDER / "alerts.yaml": (*EXPORTER, *RECOMMENDER), FOLDER / "costs.yaml": COSTS}
+"""Files of alerts with their cases; watch.yaml has a test of its own."""
 RUNBOOKS = ROOT / "docs" / "runbooks"
-CASES = {one.alert: one for one in (*EXPORTER, *RECOMMENDER)}
+CASES = {one.alert: one for cases in FILES.values() for one in cases}
 
 
 def rules_of(path: Path) -> dict[str, dict[str, Any]]:
     groups = yaml.safe_load(path.read_text(encoding="utf-8"))["groups"]
     return {rule["alert"]: rule for group in groups for rule in group["rules"] if "alert" in rule}
+
+
+def with_cases() -> dict[str, dict[str, Any]]:
+    return {name: rule for path in FILES for name, rule in rules_of(path).items()}
 
 
 def all_alerts() -> dict[str, dict[str, Any]]:
@@ -41,7 +47,7 @@ def runbooks() -> dict[str, str]:
 
 def document(case: Case) -> dict[str, Any]:
     """Promtool's test of one alert: with the series at which it fires, and with each at which it does not."""
-    annotations = dict(rules_of(RULES)[case.alert]["annotations"])
+    annotations = dict(with_cases()[case.alert]["annotations"])
     annotations |= dict(zip(("summary", "description"), case.says, strict=False))
     fired = {"exp_labels": {"severity": case.severity, **case.labels}, "exp_annotations": annotations}
     tests = [_of("it fires", case, case.fires, [fired])]
@@ -63,14 +69,15 @@ def _until(case: Case, values: str) -> str:
     return values if "x" in values else f"{values}x{case.now // case.step + 1}"
 
 
-def test_promtool_finds_no_fault() -> None:
-    done = promtool("check", "rules", "--lint=all", "--lint-fatal", str(RULES))
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_promtool_finds_no_fault(path: Path) -> None:
+    done = promtool("check", "rules", "--lint=all", "--lint-fatal", str(path))
     assert done.returncode == 0, done.stderr.decode()
 
 
-@pytest.mark.parametrize("case", CASES.values(), ids=lambda case: case.alert)
+@pytest.mark.parametrize("case", [*CASES.values(), CLOSED], ids=lambda case: case.alert)
 def test_it_fires_when_it_must_and_at_no_other_time(case: Case, tmp_path: Path) -> None:
-    alone = {"groups": [{"name": case.alert, "rules": [rules_of(RULES)[case.alert]]}]}
+    alone = {"groups": [{"name": case.alert, "rules": [with_cases()[case.alert]]}]}
     (tmp_path / "rules.yaml").write_text(yaml.safe_dump(alone), encoding="utf-8")
     (tmp_path / "test.yaml").write_text(yaml.safe_dump(document(case)), encoding="utf-8")
     done = promtool("test", "rules", str(tmp_path / "test.yaml"))
@@ -78,7 +85,7 @@ def test_it_fires_when_it_must_and_at_no_other_time(case: Case, tmp_path: Path) 
 
 
 def test_no_alert_is_without_a_test() -> None:
-    assert CASES.keys() == rules_of(RULES).keys()
+    assert CASES.keys() == with_cases().keys()
     assert all(case.still for case in CASES.values())
 
 
@@ -101,7 +108,7 @@ def test_every_alert_has_its_runbook_and_every_runbook_its_alert() -> None:
 
 def test_alerts_read_metrics_that_the_services_have() -> None:
     known = {metric.name for metric in (*CATALOGUE, *recommender_metrics())}
-    for name, rule in rules_of(RULES).items():
+    for name, rule in with_cases().items():
         assert set(re.findall(r"\btuppence_\w+", rule["expr"])) <= known, name
 
 
