@@ -15,7 +15,7 @@ import polars as pl
 
 from exporters.core.standing_frames import Budget
 from exporters.fetch.aws_clients import BudgetsClient
-from exporters.fetch.aws_costs_calls import exact, pages, whole_error
+from exporters.fetch.aws_costs_calls import exact, pages, stated_whole, whole_error
 from exporters.fetch.contract import Skipped
 
 ACTION: Final = "budgets:ViewBudget"
@@ -62,8 +62,9 @@ def budgets(
                         "currency": limit.get("Unit"),
                     }
                 )
-    frame = pl.DataFrame(rows, schema=Budget.create_empty().schema)
-    return Budget.validate(frame, cast=True), tuple(skipped)
+    with stated_whole(ACTION):
+        frame = Budget.validate(pl.DataFrame(rows, schema=Budget.create_empty().schema), cast=True)
+    return frame, tuple(skipped)
 
 
 def _in_force(budget: Mapping[str, Any], now: datetime) -> bool:

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
+from dataframely.exc import ValidationError
+
 from exporters.core.errors import IntegrityError, TerminalSourceError, TransientSourceError
 from exporters.fetch.aws_clients import Call, error_code, plain_errors
 
@@ -74,6 +76,21 @@ def billing_errors(where: str, *, action: str) -> Iterator[None]:
         if step is None:
             raise
         raise TerminalSourceError(error.what, where=where, next_step=step) from error.__cause__
+
+
+@contextmanager
+def stated_whole(where: str) -> Iterator[None]:
+    """This will turn a member that is missing, or is not what it should be, into an IntegrityError.
+
+    Args:
+        where: the call.
+    """
+    try:
+        yield
+    except KeyError as error:
+        raise whole_error(f"an item came without {error.args[0]}", where) from error
+    except (TypeError, ValueError, ZeroDivisionError, ValidationError) as error:
+        raise whole_error(f"an item is not what it should be ({str(error).splitlines()[0]})", where) from error
 
 
 def pages(

@@ -17,13 +17,14 @@ import polars as pl
 from exporters.core.clock import parse_utc
 from exporters.core.standing_frames import Commitment, CommitmentKind, CommitmentUnit
 from exporters.fetch.aws_clients import SavingsPlansClient
-from exporters.fetch.aws_costs_calls import billing_errors, exact, pages, whole_error
+from exporters.fetch.aws_costs_calls import billing_errors, exact, pages, stated_whole, whole_error
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
     from mypy_boto3_ec2.type_defs import ReservedInstancesTypeDef
 
 STATES: Final = ("active", "queued")
+PLANS: Final = "savingsplans:DescribeSavingsPlans"
 LINUX: Final = ("Linux/UNIX", "Linux/UNIX (Amazon VPC)")
 HOUR_SECONDS: Final = 3600
 
@@ -48,9 +49,10 @@ def savings_plans(client: SavingsPlansClient, owner: Owner) -> list[dict[str, ob
         {"states": list(STATES), "maxResults": 1000},
         items="savingsPlans",
         next_page="nextToken",
-        action="savingsplans:DescribeSavingsPlans",
+        action=PLANS,
     )
-    return [_plan_row(plan, owner) for page in answers for plan in page["savingsPlans"]]
+    with stated_whole(PLANS):
+        return [_plan_row(plan, owner) for page in answers for plan in page["savingsPlans"]]
 
 
 def reservations(client: EC2Client, region: str, owner: Owner) -> list[dict[str, object]]:
@@ -63,12 +65,14 @@ def reservations(client: EC2Client, region: str, owner: Owner) -> list[dict[str,
         answer = client.describe_reserved_instances(Filters=[{"Name": "state", "Values": list(STATES)}])
         if "ReservedInstances" not in answer:
             raise whole_error("an answer came without ReservedInstances", f"{action} in {region}")
-    return [_reservation_row(one, region, owner) for one in answer["ReservedInstances"]]
+    with stated_whole(f"{action} in {region}"):
+        return [_reservation_row(one, region, owner) for one in answer["ReservedInstances"]]
 
 
 def commitment_frame(rows: Sequence[Mapping[str, object]]) -> dy.DataFrame[Commitment]:
     """This will return rows as a frame that holds to its schema."""
-    return Commitment.validate(pl.DataFrame(rows, schema=Commitment.create_empty().schema), cast=True)
+    with stated_whole("commitments"):
+        return Commitment.validate(pl.DataFrame(rows, schema=Commitment.create_empty().schema), cast=True)
 
 
 def _plan_row(plan: Mapping[str, Any], owner: Owner) -> dict[str, object]:

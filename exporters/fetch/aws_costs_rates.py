@@ -15,7 +15,7 @@ import polars as pl
 from exporters.core.standing_frames import CommitmentRate
 from exporters.core.words import OperatingSystem
 from exporters.fetch.aws_clients import SavingsPlansClient
-from exporters.fetch.aws_costs_calls import exact, pages, whole_error
+from exporters.fetch.aws_costs_calls import exact, pages, stated_whole, whole_error
 from exporters.fetch.aws_costs_commitments import LINUX
 
 YEAR_SECONDS: Final = 31_536_000
@@ -56,7 +56,8 @@ def plan_rates(
         next_page="nextToken",
         action=action,
     )
-    rows = [_rate_row(one, source, action) for page in answers for one in page["searchResults"] if _is_plain(one)]
+    with stated_whole(action):
+        rows = [_rate_row(one, source, action) for page in answers for one in page["searchResults"] if _is_plain(one)]
     keys = [(row["term_years"], row["region"], row["instance_type"]) for row in rows]
     if len(set(keys)) != len(keys):
         twice = next(key for key in keys if keys.count(key) > 1)

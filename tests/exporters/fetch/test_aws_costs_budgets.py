@@ -178,6 +178,13 @@ def test_budgets_in_force_are_listed_and_others_named(aws: BillingServer, tmp_pa
     assert not aws.refused
 
 
+def test_a_budget_below_nought_is_refused(aws: BillingServer, tmp_path: Path) -> None:
+    aws.lists["DescribeBudgets"] = [budget("all", "-1")]
+
+    with pytest.raises(IntegrityError, match="not what it should be"):
+        asked(aws.url, tmp_path, budgets=True)
+
+
 def planned(now: float) -> Json:
     """600 last month, 700 this, 800 the next."""
     month = 2_592_000

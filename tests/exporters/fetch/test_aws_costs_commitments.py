@@ -199,10 +199,29 @@ def test_commitments_that_do_not_arrive_are_an_error(
         commitments(aws, tmp_path)
 
 
-def test_a_commitment_that_is_no_number_is_refused(aws: BillingServer, tmp_path: Path) -> None:
-    aws.lists["DescribeSavingsPlans"] = [PLAN | {"commitment": ""}]
+@pytest.mark.parametrize(
+    ("changes", "match"),
+    [
+        ({"commitment": ""}, "no number"),
+        ({"commitment": "-1.25"}, "not what it should be"),
+        ({"end": "some day"}, "not what it should be"),
+        ({"currency": None}, "without currency"),
+    ],
+)
+def test_a_plan_that_is_not_what_it_should_be_is_refused(
+    aws: BillingServer, tmp_path: Path, changes: dict[str, str | None], match: str
+) -> None:
+    plan = {name: value for name, value in (PLAN | changes).items() if value is not None}
+    aws.lists["DescribeSavingsPlans"] = [plan]
 
-    with pytest.raises(IntegrityError, match="no number"):
+    with pytest.raises(IntegrityError, match=match):
+        commitments(aws, tmp_path)
+
+
+def test_a_reservation_without_a_term_is_refused(aws: BillingServer, tmp_path: Path) -> None:
+    aws.reservations[LONDON] = [RESERVED | {"duration": 0}]
+
+    with pytest.raises(IntegrityError, match="not what it should be"):
         commitments(aws, tmp_path)
 
 
