@@ -176,6 +176,14 @@ RIGHTS: tuple[Right, ...] = (
             ("budgets/read", "budgets", "budgets"),
         )
     ),
+    Right(
+        "azure",
+        _CALLER,
+        "Microsoft.CostManagement/generateCostDetailsReport/action",
+        "each charge, from reports",
+        "`costs.azure.report: details`",
+        lambda settings: settings.costs.azure.enabled and settings.costs.azure.report == "details",
+    ),
     *(
         Right(STORE, holder, action, needed_for, f"`store.url: {scheme}://…`", _store_is(scheme))
         for scheme, holder, action, needed_for in (

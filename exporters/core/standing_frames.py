@@ -88,6 +88,24 @@ class CommitmentRate(dy.Schema):
     rate_per_hour = dy.Float64(min=0, description="of one machine, as long as the plan covers it")
 
 
+class NegotiatedPrice(dy.Schema):
+    """What an agreement pays for a meter, beside its list price: evidence of a discount."""
+
+    source = dy.String(primary_key=True, description="the source of costs that stated it")
+    provider = dy.String(primary_key=True, description="azure")
+    account = dy.String(primary_key=True, description="the billing account, or the profile of one")
+    meter_id = dy.String(primary_key=True)
+    product = dy.String(primary_key=True, description="empty: unknown")
+    unit = dy.String(primary_key=True, description="what a price is of, as the provider words it: 1 Hour, 10 GB")
+    effective_from = dy.Date(primary_key=True, description="from this day on")
+    effective_to = dy.Date(nullable=True, description="up to this day; null: not said")
+    meter = dy.String(description="empty: unknown")
+    region = dy.String(description="region code, or the provider's zone; empty: all")
+    list_price = dy.Decimal(38, 18, nullable=True, min=0, description="of one unit; null: not said")
+    negotiated_price = dy.Decimal(38, 18, min=0, description="of one unit")
+    currency = dy.String(description="ISO 4217")
+
+
 class Budget(dy.Schema):
     """What somebody means to spend in a period."""
 

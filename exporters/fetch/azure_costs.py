@@ -6,19 +6,22 @@ that each row states. Credentials and endpoint are those of `sources.azure`. Nee
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING, Final, Literal
 
+import dataframely as dy
 import polars as pl
 from pydantic import Field, model_validator
 
-from exporters.core.errors import IntegrityError, MissingExtraError, TuppenceError
+from exporters.core.errors import MissingExtraError, TuppenceError
+from exporters.core.http import client
+from exporters.core.standing_frames import NegotiatedPrice
 from exporters.fetch.azure import AzureSettings, tls_endpoint, trusted_ca_file
-from exporters.fetch.azure_costs_rows import charges
-from exporters.fetch.azure_costs_scope import NARROW, Scope, ScopePath, require_apart, scope_of
+from exporters.fetch.azure_costs_rows import charges, require_counted_once
+from exporters.fetch.azure_costs_scope import BILLED, UNREPORTED, Scope, ScopePath, require_apart, scope_of
+from exporters.fetch.azure_price_sheet import negotiated_prices
 from exporters.fetch.contract import Finding, Skipped
 from exporters.fetch.cost_contract import CostFetched, CostRequest, CostSource, CostSourceSettings, no_charges
 from exporters.fetch.deadline import Deadline
@@ -27,7 +30,6 @@ if TYPE_CHECKING:
     from exporters.fetch.azure_costs_client import Costs
 
 NAME: Final = "azure"
-_SETTING: Final = "costs.azure"
 Division = Literal["region", "owner", "charge-type"]
 
 
@@ -38,6 +40,11 @@ class AzureCostSettings(CostSourceSettings):
         default=(),
         description="Whose costs: /subscriptions/ID, /subscriptions/ID/resourceGroups/NAME, "
         "/providers/Microsoft.Management/managementGroups/ID, /providers/Microsoft.Billing/billingAccounts/ID[/…].",
+    )
+    report: Literal["query", "details"] = Field(
+        default="query",
+        description="query: sums by day; details: each charge, from reports that Azure makes on request (not of "
+        "management groups and resource groups).",
     )
     split_by: tuple[Division, ...] = Field(
         default=("region", "owner"),
@@ -58,11 +65,18 @@ class AzureCostSettings(CostSourceSettings):
         default=True, description="Whether reservations and savings plans, and how far they are used, are asked for."
     )
 
+    price_sheets: bool = Field(
+        default=False, description="Whether the price sheets of billing accounts and billing profiles are fetched."
+    )
+
     @model_validator(mode="after")
     def _scopes_apart(self) -> AzureCostSettings:
         require_apart(self.scopes)
         if self.enabled and not self.scopes:
             raise ValueError("name at least one scope, such as /subscriptions/ID")
+        for path in self.scopes if self.report == "details" else ():
+            if scope_of(path).kind in UNREPORTED:
+                raise ValueError(f"{path} has no cost details; use report: query, or name another scope")
         return self
 
 
@@ -75,10 +89,15 @@ def fetch(settings: AzureCostSettings, cloud: AzureSettings, request: CostReques
     """
     skipped: list[Skipped] = []
     with _client(settings, cloud, request) as costs:
-        frames = _all_charges(settings, costs, request, skipped)
+        if settings.report == "details":
+            frames = _all_details(settings, cloud, costs, request)
+        else:
+            frames = _all_charges(settings, costs, request, skipped)
+        require_counted_once(frames)
         standing = _standing(settings, costs, request, skipped)
-    rows = [frame for frame in frames.values() if not frame.is_empty()]
-    return replace(standing, charges=pl.concat(rows).lazy() if rows else no_charges(), skipped=tuple(skipped))
+        if settings.price_sheets:
+            standing = replace(standing, negotiated_prices=_price_sheets(settings, cloud, costs, request, skipped))
+    return replace(standing, charges=pl.concat([no_charges(), *frames.values()]), skipped=tuple(skipped))
 
 
 def _standing(settings: AzureCostSettings, costs: Costs, request: CostRequest, skipped: list[Skipped]) -> CostFetched:
@@ -121,7 +140,7 @@ def _client(settings: AzureCostSettings, cloud: AzureSettings, request: CostRequ
 
 def _all_charges(
     settings: AzureCostSettings, costs: Costs, request: CostRequest, skipped: list[Skipped]
-) -> dict[Scope, pl.DataFrame]:
+) -> dict[Scope, pl.LazyFrame]:
     from exporters.fetch.azure_costs_query import months  # noqa: PLC0415 - the SDK is an extra
 
     spans = list(months(request.first_day, request.last_day))
@@ -131,9 +150,48 @@ def _all_charges(
             asked = _Asked(costs, scope, first_day, last_day, _owner_tag(settings, request))
             frames[scope].append(_month(settings, asked, skipped))
             request.progress(NAME, done=place * len(spans) + number + 1, total=len(frames) * len(spans))
-    joined = {scope: pl.concat(parts) for scope, parts in frames.items()}
-    _require_counted_once(joined)
-    return joined
+    return {scope: pl.concat(parts).lazy() for scope, parts in frames.items()}
+
+
+def _all_details(
+    settings: AzureCostSettings, cloud: AzureSettings, costs: Costs, request: CostRequest
+) -> dict[Scope, pl.LazyFrame]:
+    from exporters.fetch.azure_costs_reports import Downloads, details  # noqa: PLC0415 - the SDK is an extra
+
+    frames: dict[Scope, pl.LazyFrame] = {}
+    with client(verify=trusted_ca_file(cloud) or True) as session:
+        downloads = Downloads(costs, session, request.scratch)
+        for number, scope in enumerate(map(scope_of, settings.scopes), start=1):
+            tags = (settings.owner_tag,) if settings.owner_tag else request.owner_tags
+            found = details(downloads, scope, first_day=request.first_day, last_day=request.last_day, owner_tags=tags)
+            frames[scope] = no_charges() if found is None else found
+            request.progress(NAME, done=number, total=len(settings.scopes))
+    return frames
+
+
+def _price_sheets(
+    settings: AzureCostSettings,
+    cloud: AzureSettings,
+    costs: Costs,
+    request: CostRequest,
+    skipped: list[Skipped],
+) -> dy.DataFrame[NegotiatedPrice]:
+    from exporters.fetch.azure_costs_reports import Downloads, price_sheet  # noqa: PLC0415 - the SDK is an extra
+
+    sheets: list[dy.DataFrame[NegotiatedPrice]] = []
+    with client(verify=trusted_ca_file(cloud) or True) as session:
+        downloads = Downloads(costs, session, request.scratch)
+        for scope in map(scope_of, settings.scopes):
+            if scope.kind not in BILLED:
+                skipped.append(Skipped(scope.path, f"a {scope.kind} has no price sheet"))
+                continue
+            files = price_sheet(downloads, scope, request.now.date())
+            prices, left_out = negotiated_prices(files, account=scope.account, where=f"price sheet of {scope.path}")
+            sheets.append(prices)
+            if left_out:
+                why = f"{left_out} prices of its sheet: of meters that have two, or without a price or a day"
+                skipped.append(Skipped(scope.path, why))
+    return NegotiatedPrice.validate(pl.concat([NegotiatedPrice.create_empty(), *sheets]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,26 +228,6 @@ def _month(settings: AzureCostSettings, asked: _Asked, skipped: list[Skipped]) -
         for words in sorted({words for question in questions for words in question.undivided})
     ]
     return charges(asked.scope, dimensions, actual=actual, amortised=amortised)
-
-
-def _require_counted_once(frames: Mapping[Scope, pl.DataFrame]) -> None:
-    """That a subscription lies in a management group or an account is seen only when both state it."""
-    days: dict[tuple[object, ...], Scope] = {}
-    for scope in sorted(frames, key=lambda scope: scope.kind in NARROW):
-        named = frames[scope].filter(pl.col("sub_account").is_not_null())
-        for row in named.select("sub_account", "charge_start", "currency").unique().iter_rows():
-            other = days.setdefault(row, scope)
-            if other != scope and not _are_parts(scope, other):
-                raise IntegrityError(
-                    f"subscription {row[0]} is in {other.path} and in {scope.path}, so that it would count twice",
-                    where=f"{_SETTING}.scopes",
-                    next_step="Name scopes that hold different subscriptions.",
-                )
-
-
-def _are_parts(one: Scope, other: Scope) -> bool:
-    """Resource groups, and the parts of one billing account, share a subscription and none of its charges."""
-    return one.kind == other.kind and one.kind not in {"management group", "billing account"}
 
 
 def check(settings: AzureCostSettings, cloud: AzureSettings, request: CostRequest) -> tuple[Finding, ...]:

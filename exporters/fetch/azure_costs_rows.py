@@ -15,9 +15,11 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
+from polars.exceptions import PolarsError
 
 from exporters.core.cost_frames import Charge, CommitmentStatus
-from exporters.fetch.azure_costs_scope import Scope
+from exporters.core.errors import IntegrityError
+from exporters.fetch.azure_costs_scope import NARROW, Scope
 
 if TYPE_CHECKING:
     from exporters.fetch.azure_costs_query import Amounts, Key
@@ -115,3 +117,41 @@ def _row(scope: Scope, values: Mapping[str, str], key: Key) -> dict[str, Any]:
 def last_of_month(day: date) -> date:
     """This will return the last day of a day's month."""
     return day.replace(day=calendar.monthrange(day.year, day.month)[1])
+
+
+def require_counted_once(frames: Mapping[Scope, pl.LazyFrame]) -> None:
+    """This will see to it that no two scopes state the same subscription's days, which would count twice.
+
+    Args:
+        frames: rows of Charge by scope. That a subscription lies in a management group is seen only here.
+
+    Raises:
+        IntegrityError: two do, or a file behind the rows cannot be read.
+    """
+    days: dict[tuple[object, ...], Scope] = {}
+    for scope in sorted(frames, key=lambda scope: scope.kind in NARROW):
+        named = frames[scope].filter(pl.col("sub_account").is_not_null())
+        for row in _days_of(named, scope).iter_rows():
+            other = days.setdefault(row, scope)
+            if other != scope and not _are_parts(scope, other):
+                raise IntegrityError(
+                    f"subscription {row[0]} is in {other.path} and in {scope.path}, so that it would count twice",
+                    where="costs.azure.scopes",
+                    next_step="Name scopes that hold different subscriptions.",
+                )
+
+
+def _days_of(charges: pl.LazyFrame, scope: Scope) -> pl.DataFrame:
+    try:
+        return charges.select("sub_account", "charge_start", "currency").unique().collect(engine="streaming")
+    except PolarsError as error:
+        raise IntegrityError(
+            f"a file of cost details cannot be read ({str(error).splitlines()[0]})",
+            where=scope.path,
+            next_step="It will be asked again at the next refresh.",
+        ) from error
+
+
+def _are_parts(one: Scope, other: Scope) -> bool:
+    """Resource groups, and the parts of one billing account, share a subscription and none of its charges."""
+    return one.kind == other.kind and one.kind not in {"management group", "billing account"}

@@ -28,8 +28,11 @@ _FORMS: Final = (
     ("customer", rf"{_BILLING}/customers/{_ID})"),
 )
 NARROW: Final = ("subscription", "resource group")
+UNREPORTED: Final = ("management group", "resource group")
+"""Scopes of which Azure makes no report of cost details."""
+
 BILLED: Final = ("billing account", "billing profile")
-"""Scopes that have price sheets and the use of benefits."""
+"""Scopes that have price sheets."""
 
 
 @dataclass(frozen=True, slots=True)

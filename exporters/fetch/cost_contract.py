@@ -25,6 +25,7 @@ from exporters.core.standing_frames import (
     Commitment,
     CommitmentRate,
     CommitmentUse,
+    NegotiatedPrice,
     ProviderForecast,
     WorkloadCost,
 )
@@ -79,6 +80,7 @@ class CostFetched:
         commitments: what is bought in advance; None: it was not asked, so that what was known stays.
         commitment_use: how far commitments were used and what they covered; None likewise.
         commitment_rates: what machines cost under commitments that could be bought; None likewise.
+        negotiated_prices: what an agreement pays beside list prices; None likewise.
         budgets: what somebody means to spend; None likewise.
         forecasts: what the provider expects; None likewise.
         workloads: what workloads cost, of the days asked for; None: this source does not say.
@@ -92,6 +94,7 @@ class CostFetched:
     commitments: dy.DataFrame[Commitment] | None = None
     commitment_use: dy.DataFrame[CommitmentUse] | None = None
     commitment_rates: dy.DataFrame[CommitmentRate] | None = None
+    negotiated_prices: dy.DataFrame[NegotiatedPrice] | None = None
     budgets: dy.DataFrame[Budget] | None = None
     forecasts: dy.DataFrame[ProviderForecast] | None = None
     workloads: dy.DataFrame[WorkloadCost] | None = None

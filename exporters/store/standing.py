@@ -27,6 +27,7 @@ from exporters.core.standing_frames import (
     Commitment,
     CommitmentRate,
     CommitmentUse,
+    NegotiatedPrice,
     ProviderForecast,
     WorkloadCost,
 )
@@ -43,6 +44,7 @@ STANDING_FRAMES: Final[Mapping[str, type[dy.Schema]]] = MappingProxyType(
         "commitments": Commitment,
         "commitment_use": CommitmentUse,
         "commitment_rates": CommitmentRate,
+        "negotiated_prices": NegotiatedPrice,
         "budgets": Budget,
         "forecasts": ProviderForecast,
         "workloads": WorkloadCost,
@@ -114,6 +116,7 @@ class Standing:
         commitments: what is bought in advance.
         commitment_use: how far it was used, and what it covered.
         commitment_rates: what machines cost under commitments that could be bought.
+        negotiated_prices: what agreements pay beside list prices.
         budgets: what somebody means to spend.
         forecasts: what providers expect.
         workloads: what tools inside clusters say that workloads cost.
@@ -123,6 +126,7 @@ class Standing:
     commitments: dy.DataFrame[Commitment] = field(default_factory=Commitment.create_empty)
     commitment_use: dy.DataFrame[CommitmentUse] = field(default_factory=CommitmentUse.create_empty)
     commitment_rates: dy.DataFrame[CommitmentRate] = field(default_factory=CommitmentRate.create_empty)
+    negotiated_prices: dy.DataFrame[NegotiatedPrice] = field(default_factory=NegotiatedPrice.create_empty)
     budgets: dy.DataFrame[Budget] = field(default_factory=Budget.create_empty)
     forecasts: dy.DataFrame[ProviderForecast] = field(default_factory=ProviderForecast.create_empty)
     workloads: dy.DataFrame[WorkloadCost] = field(default_factory=WorkloadCost.create_empty)

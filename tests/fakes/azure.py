@@ -33,13 +33,15 @@ TOKEN = "token-of-the-fake"
 
 @dataclass
 class Answer:
-    """What the fake sends; `body` is text or something to be JSON."""
+    """What the fake sends; `body` is bytes, text or something to be JSON."""
 
     status: int = 200
     body: object = ""
     headers: dict[str, str] = field(default_factory=dict)
 
     def sent(self) -> bytes:
+        if isinstance(self.body, bytes):
+            return self.body
         text = self.body if isinstance(self.body, str) else json.dumps(self.body)
         return text.encode()
 
