@@ -209,7 +209,7 @@ def demo(
     seed: Annotated[int, typer.Option(help="Of the made-up week; the same seed gives the same week.")] = 1,
     files_only: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="Write only settings, policy and usage, into this folder, and leave."),
+        typer.Option(metavar="FOLDER", help="Write only settings, policy, usage and bills into this folder."),
     ] = None,
     ledger: Annotated[
         str | None,

@@ -42,23 +42,36 @@ def running_exporter(settings: Path, *, log: Path) -> Iterator[str]:
         _stop(process)
 
 
-def scraped(url: str, *, source: str, log: Path) -> str:
-    """This will scrape once the source's first refresh has ended, and return the body.
+def seeded(settings: Path, *, source: str) -> None:
+    """This will run `tuppence fetch` of one source, which puts packaged prices beside its own on the shelf.
 
     Raises:
-        TerminalSourceError: the refresh failed, or did not end in time.
+        TerminalSourceError: it failed; its words are in the message.
+    """
+    command = [sys.executable, "-m", "tuppence", "--log-level", "error", "fetch", source, "--config", str(settings)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - our own program
+    if done.returncode:
+        said = " ".join(done.stderr.split())[-600:]
+        raise TerminalSourceError("no prices could be fetched", where="tuppence fetch", next_step=f"It said: {said}")
+
+
+def scraped(url: str, *, source: str, log: Path) -> str:
+    """This will scrape once the source's first refresh and the first import of bills have ended, and return the body.
+
+    Raises:
+        TerminalSourceError: one of them failed, or did not end in time.
     """
     deadline = time.monotonic() + START_SECONDS
-    series = f'tuppence_exporter_refresh_success{{source="{source}"}} '
+    ends = (f'tuppence_exporter_refresh_success{{source="{source}"}} ', 'tuppence_cost_import_success{source="files"} ')
     with httpx2.Client(timeout=10) as client:
         while time.monotonic() < deadline:
             body = client.get(f"{url}/metrics").text
-            if f"{series}1.0" in body:
+            if all(f"{series}1.0" in body for series in ends):
                 return body
-            if f"{series}0.0" in body:
+            if any(f"{series}0.0" in body for series in ends):
                 break
             time.sleep(_POLL_SECONDS)
-    raise _failure(f"the source {source} was not refreshed", log)
+    raise _failure(f"the source {source} was not refreshed, or the bills not imported", log)
 
 
 def _address(process: subprocess.Popen[bytes], log: Path) -> str:

@@ -12,10 +12,13 @@ from exporters.core.config_file import read_document, validate
 from exporters.core.errors import StoreError
 from exporters.core.output import ListFormat, print_table
 from exporters.core.sections import ALL_SECTIONS
+from exporters.store.costs import read_costs
+from exporters.store.shelf import open_readable
 from recommender.assessed import assessed
-from recommender.demo.exporter_process import running_exporter, scraped
+from recommender.demo.exporter_process import running_exporter, scraped, seeded
+from recommender.demo.paid import last_month
 from recommender.demo.prices import cheapest_gpus, cheapest_vcpus, internet_egress
-from recommender.demo.write import write_demo
+from recommender.demo.write import add_costs, write_demo
 from recommender.emitted import emit_to, handed
 from recommender.inputs import prices_at
 from recommender.listing import write_plan
@@ -60,6 +63,7 @@ def run_demo(folder: Path, *, seed: int, clock: Clock, say: Callable[[str], None
     settings = validate(read_document(path), RecommenderSettings, known=ALL_SECTIONS)
     at = clock.now()
     _show_prices(settings, at, say)
+    _show_costs(settings, at, path, say)
     evaluated = recorded(settings, at=at, now=at, window=week.window)
     made = evaluated.evaluation
     plain = report_of(made.plan, week)
@@ -76,13 +80,18 @@ def run_demo(folder: Path, *, seed: int, clock: Clock, say: Callable[[str], None
 def write_company(
     folder: Path, *, seed: int, clock: Clock, say: Callable[[str], None], ledger: str | None = None
 ) -> Path:
-    """This will write the files of the made-up company, usage of the last two weeks, and return its settings' path.
+    """This will write the files of the made-up company, usage and bills among them, and return its settings' path.
 
     Raises:
         StoreError: the folder cannot be written.
+        TerminalSourceError: no prices could be fetched to bill at.
     """
-    path = write_demo(folder, until=Week.last_whole(clock.now()).window.end, seed=seed, ledger=ledger, weeks=WEEKS)
-    say(f"A made-up company: five clusters and two weeks of usage, in {folder}/.")
+    now = clock.now()
+    path = write_demo(folder, until=Week.last_whole(now).window.end, seed=seed, ledger=ledger, weeks=WEEKS)
+    seeded(path, source=SOURCE)
+    settings = validate(read_document(path), RecommenderSettings, known=ALL_SECTIONS)
+    add_costs(path, offers=prices_at(settings, at=clock.now()).offers, today=now.date(), seed=seed)
+    say(f"A made-up company: five clusters, two weeks of usage and two months of bills, in {folder}/.")
     return path
 
 
@@ -96,6 +105,12 @@ def _show_prices(settings: RecommenderSettings, at: datetime, say: Callable[[str
     regions = {(cluster.provider, cluster.region) for cluster in settings.clusters}
     print_table(internet_egress(prices, regions), title="A GiB to the internet", right=("£/GiB", "from GiB a month"))
     say("")
+
+
+def _show_costs(settings: RecommenderSettings, at: datetime, path: Path, say: Callable[[str], None]) -> None:
+    costs = read_costs(open_readable(settings.prices.url))
+    print_table(last_month(costs, today=at.date()), title="What was really paid", right=("paid", "at list", "less"))
+    say(f"More of it: tuppence costs explain --config {path}; also show, anomalies, discounts, budgets, commitments.\n")
 
 
 def _samples(body: str) -> int:

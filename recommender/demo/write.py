@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, timedelta
 from importlib.resources import files
 from pathlib import Path
+
+import polars as pl
 
 from exporters.core.config_file import parse_document, validate
 from exporters.core.errors import SettingsError, StoreError
 from exporters.core.sections import ALL_SECTIONS
+from recommender.demo.bills import PLAN, PLAN_DOLLARS_PER_HOUR, write_bills
 from recommender.demo.usage import week_of_usage
 from recommender.settings import RecommenderSettings
 
@@ -20,6 +23,9 @@ LEDGER_FILE = "ledger.sqlite"
 SETTINGS_FILE = "tuppence.yaml"
 POLICY_FILE = "policy.yaml"
 USAGE_FILE = "usage.parquet"
+COSTS_FILE = "costs.yaml"
+PLAN_DAYS_LEFT = 45
+"""Soon enough for advice whether to renew the savings plan."""
 
 
 def write_demo(folder: Path, *, until: datetime, seed: int, ledger: str | None = None, weeks: int = 1) -> Path:
@@ -52,12 +58,48 @@ def write_demo(folder: Path, *, until: datetime, seed: int, ledger: str | None =
         (folder / POLICY_FILE).write_text(_packaged(POLICY_FILE), encoding="utf-8")
         usage.write_parquet(folder / USAGE_FILE)
     except OSError as error:
-        raise StoreError(
-            f"the demonstration cannot be written ({error})",
-            where=str(folder),
-            next_step="Check that the folder can be written and the disk has room.",
-        ) from error
+        raise _unwritable(folder, error) from error
     return folder / SETTINGS_FILE
+
+
+def add_costs(path: Path, *, offers: pl.DataFrame, today: date, seed: int) -> None:
+    """This will write bills of the last months, and add to the settings where they lie and what else is known of costs.
+
+    Args:
+        path: of the settings, in the folder of the demonstration.
+        offers: list prices.
+        today: bills end with the day before it.
+        seed: of how far days differ.
+
+    Raises:
+        StoreError: the folder cannot be written.
+    """
+    folder = path.parent
+    usage = pl.read_parquet(folder / USAGE_FILE)
+    write_bills(folder, usage=usage, offers=offers, today=today, seed=seed)
+    ends = today + timedelta(days=PLAN_DAYS_LEFT)
+    texts = {
+        FOLDER: _quoted(str(folder.resolve())),
+        "@PLAN@": PLAN,
+        "@PLAN_DOLLARS_PER_HOUR@": str(PLAN_DOLLARS_PER_HOUR),
+        "@PLAN_STARTS@": f"{ends - timedelta(days=365)}",
+        "@PLAN_ENDS@": f"{ends}",
+    }
+    section = _packaged(COSTS_FILE)
+    for mark, text in texts.items():
+        section = section.replace(mark, text)
+    try:
+        path.write_text(path.read_text(encoding="utf-8") + section, encoding="utf-8")
+    except OSError as error:
+        raise _unwritable(folder, error) from error
+
+
+def _unwritable(folder: Path, error: OSError) -> StoreError:
+    return StoreError(
+        f"the demonstration cannot be written ({error})",
+        where=str(folder),
+        next_step="Check that the folder can be written and the disk has room.",
+    )
 
 
 def _settings_text(*, folder: str, ledger: str) -> str:

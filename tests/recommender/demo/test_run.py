@@ -50,7 +50,8 @@ def test_it_shows_prices_and_advice_and_writes_its_files_within_a_minute(tmp_pat
     assert result.returncode == 0, result.stderr
     assert time.monotonic() - started < LONGEST_SECONDS
     out = tmp_path / "demo-output"
-    for title in ("The cheapest vCPU-hours", "The cheapest GPU-hours", "A GiB to the internet", "Recommendations"):
+    titles = ("The cheapest vCPU-hours", "The cheapest GPU-hours", "A GiB to the internet", "What was really paid")
+    for title in (*titles, "Recommendations"):
         assert title in result.stdout
     for provider in ("aws", "azure", "gcp", "onprem"):
         assert f"\n{provider} " in result.stdout
@@ -67,6 +68,8 @@ def test_it_shows_prices_and_advice_and_writes_its_files_within_a_minute(tmp_pat
     handed_over_whole(out / "emit", plan)
     body = (out / "metrics.txt").read_bytes()
     assert b'tuppence_exporter_refresh_success{source="onprem"} 1.0' in body
+    assert b'tuppence_cost_import_success{source="files"} 1.0' in body
+    assert b'tuppence_budget_gbp{provider="all",account="all",scope="platform"} 30000.0' in body
     assert promtool("check", "metrics", stdin=body).returncode == 0
 
 
