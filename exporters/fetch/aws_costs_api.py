@@ -24,6 +24,7 @@ from exporters.fetch.aws_costs import NAME, USD_A_REQUEST, AwsCostSettings, pric
 from exporters.fetch.aws_costs_budgets import budgets
 from exporters.fetch.aws_costs_calls import Spending
 from exporters.fetch.aws_costs_explorer import Explorer, charge_frame, require_whole
+from exporters.fetch.aws_costs_forecast import month_forecast
 from exporters.fetch.aws_costs_plan import charge_queries
 from exporters.fetch.aws_costs_rates import plan_rates, rate_frame
 from exporters.fetch.aws_costs_use import commitment_use
@@ -63,7 +64,7 @@ def _all_of(asking: _Asking) -> CostFetched:
         source=NAME,
         observed_at=request.now,
         charges=charge_frame(parts),
-        forecasts=asking.explorer.forecast(today, whole) if settings.forecast else None,
+        forecasts=month_forecast(asking.explorer, today, whole) if settings.forecast else None,
         commitment_use=commitment_use(asking.ce, asking.owner, today, currency) if settings.commitment_use else None,
         commitments=commitments,
         commitment_rates=asking.rates() if settings.savings_plan_rates.families else None,

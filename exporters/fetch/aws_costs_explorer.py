@@ -1,4 +1,4 @@
-"""Fetch, AWS costs: charges by day, and the month's forecast, from Cost Explorer.
+"""Fetch, AWS costs: charges by day from Cost Explorer.
 
 Promises that what it gives is whole: every day of the span is in every answer, no group comes twice, and the parts of
 each day add up to the day that AWS states without parts. AWS renews its data several times a day, so parts that were
@@ -13,14 +13,11 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Context, Decimal
 from typing import Any, Final
 
-import dataframely as dy
 import polars as pl
 
 from exporters.core.cost_frames import Charge
-from exporters.core.errors import TerminalSourceError
-from exporters.core.standing_frames import ProviderForecast
-from exporters.fetch.aws_clients import CostExplorerClient, error_code
-from exporters.fetch.aws_costs_calls import NO_DATA, billing_errors, exact, pages, whole_error
+from exporters.fetch.aws_clients import CostExplorerClient
+from exporters.fetch.aws_costs_calls import exact, pages, whole_error
 from exporters.fetch.aws_costs_plan import ACCOUNT, RECORD_TYPE, REGION, SERVICE, Query, joined, kind_of, of_accounts
 
 SPENT: Final = "ce:GetCostAndUsage"
@@ -45,7 +42,6 @@ STATED: Final = (
 )
 """The columns of Charge that Cost Explorer speaks of."""
 
-RANGE_PER_CENT: Final = 80
 _SCALE: Final = Decimal(1).scaleb(-18)
 _MONEY: Final = Context(prec=38)
 
@@ -120,50 +116,6 @@ class Explorer:
             parts.append(_frame(rows))
         return parts
 
-    def forecast(self, today: date, spent: Mapping[date, Amount]) -> dy.DataFrame[ProviderForecast]:
-        """This will return what AWS expects this month to come to: spent before today, and forecast from today on.
-
-        AWS, GetCostForecast: the forecast is for the span asked for; a month already begun starts today. An account
-        that is too new has none, and neither has a month whose bill changes its currency.
-        """
-        month = today.replace(day=1)
-        action = "ce:GetCostForecast"
-        chosen = joined([of_accounts(self.accounts)] if self.accounts else [])
-        try:
-            with billing_errors(action, action=action):
-                answer = self.client.get_cost_forecast(
-                    TimePeriod={"Start": today.isoformat(), "End": next_month(today).isoformat()},
-                    Metric="NET_UNBLENDED_COST" if self.net else "UNBLENDED_COST",
-                    Granularity="MONTHLY",
-                    PredictionIntervalLevel=RANGE_PER_CENT,
-                    **({"Filter": chosen} if chosen else {}),
-                )
-        except TerminalSourceError as error:
-            if error_code(error.__cause__) == NO_DATA:
-                return ProviderForecast.create_empty()
-            raise
-        results = answer.get("ForecastResultsByTime", ())
-        if len(results) != 1 or "Total" not in answer:
-            raise whole_error(f"{len(results)} months came for the one that was asked for", action)
-        before = [amount for day, amount in spent.items() if month <= day < today]
-        currency = str(answer["Total"].get("Unit", ""))
-        if any(amount.currency != currency for amount in before):
-            # A bill that changes its currency within a month: two currencies have no sum.
-            return ProviderForecast.create_empty()
-        known = sum((amount.billed for amount in before), Decimal(0))
-        expected = {
-            "mid": "MeanValue",
-            "lower": "PredictionIntervalLowerBound",
-            "upper": "PredictionIntervalUpperBound",
-        }
-        sums = {
-            name: _fitting(known + exact(results[0].get(theirs), where=action)) for name, theirs in expected.items()
-        }
-        row = {"source": self.source, "provider": "aws", "account": self.account, "month": month, "currency": currency}
-        return ProviderForecast.validate(
-            pl.DataFrame([row | sums], schema=ProviderForecast.create_empty().schema), cast=True
-        )
-
     def _results(self, query: Query, first: date, last: date) -> Iterator[tuple[date, Mapping[str, Any]]]:
         """Every day's part of every page; a day may go on over a page, and every day of the span must come."""
         filters = [*query.filters, *([of_accounts(self.accounts)] if self.accounts and not query.account else [])]
@@ -219,8 +171,8 @@ class Explorer:
             "charge_category": kind.charge_category,
             "pricing_category": kind.pricing_category,
             "currency": amount.currency,
-            "billed_cost": _fitting(amount.billed),
-            "effective_cost": _fitting(amount.effective),
+            "billed_cost": fitting(amount.billed),
+            "effective_cost": fitting(amount.effective),
         }
 
 
@@ -259,11 +211,6 @@ def _frame(rows: Sequence[Mapping[str, object]]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema={name: whole[name] for name in STATED})
 
 
-def next_month(day: date) -> date:
-    """This will return the first day of the month after a day's."""
-    return (day.replace(day=28) + timedelta(days=4)).replace(day=1)
-
-
 def _period(first: date, last: date) -> dict[str, str]:
     """AWS, DateInterval: the end is exclusive."""
     return {"Start": first.isoformat(), "End": (last + timedelta(days=1)).isoformat()}
@@ -276,6 +223,6 @@ def _day_of(result: Mapping[str, Any]) -> date:
         raise whole_error("a result came without its day", SPENT) from error
 
 
-def _fitting(amount: Decimal) -> Decimal:
-    """To the 18 places that money is kept in; AWS writes ten."""
+def fitting(amount: Decimal) -> Decimal:
+    """This will return money to the 18 places that it is kept in; AWS writes ten."""
     return amount.quantize(_SCALE, context=_MONEY)

@@ -17,7 +17,7 @@ import polars as pl
 from exporters.core.errors import TerminalSourceError
 from exporters.core.standing_frames import CommitmentUse
 from exporters.fetch.aws_clients import Call, CostExplorerClient, error_code
-from exporters.fetch.aws_costs_calls import NO_DATA, billing_errors, exact, pages, whole_error
+from exporters.fetch.aws_costs_calls import NO_DATA, billing_errors, exact, pages, stated_whole, whole_error
 from exporters.fetch.aws_costs_commitments import Owner
 
 USE_DAYS: Final = 30
@@ -26,6 +26,7 @@ SETTLED_DAYS: Final = 2
 
 PLANS: Final = "savings-plans"
 RESERVATIONS: Final = "ec2-reservations"
+_OF_PLANS: Final = ("TotalCommitment", "UnusedCommitment")
 
 
 def commitment_use(client: CostExplorerClient, owner: Owner, today: date, currency: str) -> dy.DataFrame[CommitmentUse]:
@@ -49,50 +50,39 @@ def commitment_use(client: CostExplorerClient, owner: Owner, today: date, curren
 
 
 def _plan_use(client: CostExplorerClient, span: Mapping[str, Any]) -> list[dict[str, object]]:
-    action = "ce:GetSavingsPlansUtilizationDetails"
-    details = _if_any(
-        lambda: list(
-            pages(
-                client.get_savings_plans_utilization_details,
-                {**span, "DataType": ["UTILIZATION"], "MaxResults": 100},
-                items="SavingsPlansUtilizationDetails",
-                next_page="NextToken",
-                action=action,
-            )
-        )
+    """Each plan, and all of them together with what they covered; nothing without plans."""
+    used, cover = "ce:GetSavingsPlansUtilizationDetails", "ce:GetSavingsPlansCoverage"
+    details = _listed(
+        client.get_savings_plans_utilization_details,
+        {**span, "DataType": ["UTILIZATION"], "MaxResults": 100},
+        "SavingsPlansUtilizationDetails",
+        used,
     )
-    coverage = _if_any(
-        lambda: [
-            one["Coverage"]
-            for page in pages(
-                client.get_savings_plans_coverage,
-                {**span, "Granularity": "MONTHLY"},
-                items="SavingsPlansCoverages",
-                next_page="NextToken",
-                action="ce:GetSavingsPlansCoverage",
-            )
-            for one in page["SavingsPlansCoverages"]
-        ]
+    coverage = _listed(
+        client.get_savings_plans_coverage, {**span, "Granularity": "MONTHLY"}, "SavingsPlansCoverages", cover
     )
-    plans = [
-        (
-            str(one["SavingsPlanArn"]),
-            _money(one.get("Utilization", {}), ("TotalCommitment", "UnusedCommitment"), action),
-        )
-        for page in details
-        for one in page["SavingsPlansUtilizationDetails"]
-    ]
-    sums = [_money(one, ("SpendCoveredBySavingsPlans", "TotalCost"), "ce:GetSavingsPlansCoverage") for one in coverage]
-    covered = _ratio(sum((one[0] for one in sums), Decimal(0)), sum((one[1] for one in sums), Decimal(0)))
-    bought, unused = (sum((one[number] for _, one in plans), Decimal(0)) for number in (0, 1))
+    with stated_whole(used):
+        plans = {one["SavingsPlanArn"]: _money(one["Utilization"], _OF_PLANS, used) for one in details}
+    with stated_whole(cover):
+        spent = [_money(one["Coverage"], ("SpendCoveredBySavingsPlans", "TotalCost"), cover) for one in coverage]
     rows: list[dict[str, object]] = [
         {"scope": arn, "used_ratio": _ratio(total - left, total), "coverage_ratio": None, "unused_cost": left}
-        for arn, (total, left) in plans
+        for arn, (total, left) in plans.items()
     ]
-    if plans:
-        used = _ratio(bought - unused, bought)
-        rows.append({"scope": PLANS, "used_ratio": used, "coverage_ratio": covered, "unused_cost": unused})
-    return rows
+    if not plans:
+        return rows
+    bought, unused = (sum((one[at] for one in plans.values()), Decimal(0)) for at in (0, 1))
+    covered, coverable = (sum((one[at] for one in spent), Decimal(0)) for at in (0, 1))
+    ratios = {"used_ratio": _ratio(bought - unused, bought), "coverage_ratio": _ratio(covered, coverable)}
+    return [*rows, {"scope": PLANS, **ratios, "unused_cost": unused}]
+
+
+def _listed(call: Call, asked: Mapping[str, Any], items: str, action: str) -> list[Mapping[str, Any]]:
+    return _if_any(
+        lambda: [
+            one for page in pages(call, asked, items=items, next_page="NextToken", action=action) for one in page[items]
+        ]
+    )
 
 
 def _reservation_use(client: CostExplorerClient, span: Mapping[str, Any]) -> list[dict[str, object]]:
