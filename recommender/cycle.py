@@ -89,7 +89,7 @@ class _Here:
 class Evaluation:
     """The advice, what every workload would cost in every cluster, and what was evaluated.
 
-    `commitments` are those that had not ended; None: they were ignored.
+    `commitments` are those that had not ended, `covered` what they pay for; None: they were ignored.
     """
 
     plan: Plan
@@ -97,6 +97,7 @@ class Evaluation:
     workloads: dy.DataFrame[Workload]
     flows: dy.DataFrame[Flow]
     commitments: dy.DataFrame[BoughtAhead] | None = None
+    covered: Covered | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +178,7 @@ def evaluate(
     plan = assemble(question, _decision(here, pairs, question, limits, history))
     told = pairs if nearest is None else named_places(nearest, here.fleet)
     costs = ClusterCost.cast(with_pool_names(by_cluster(here.workloads, told)))
-    return Evaluation(plan=plan, costs=costs, workloads=workloads, flows=flows, commitments=commitments)
+    return Evaluation(plan, costs, workloads, flows, commitments, here.covered)
 
 
 def _remembered(
@@ -279,7 +280,7 @@ def _here(
 
 
 def _covered(question: Question, there: pl.DataFrame, pools: dy.DataFrame[Pool]) -> Covered | None:
-    if question.commitments is None or question.commitments.is_empty():
+    if question.commitments is None:
         return None
     return cover(
         question.commitments,
@@ -334,7 +335,7 @@ def _judged(
         listed = shortlist(bare, here.fleet, price, crowded=limits.clusters_limited(here.fleet))
         pairs = some_candidates(few, places_there, listed.pairs)
         nearest = listed.nearest
-    if here.covered is not None:
+    if here.covered is not None and here.covered.pools.height:
         pairs = not_own_pool(pairs)
     limited = price(pairs).join(now, on="w", how="left", maintain_order="left")
     legal = judge(with_history(with_saving(limited), moves, at=question.at), CONSTRAINTS, into="refused")

@@ -6,19 +6,30 @@ the same plan: snapshots taken later are not looked at, and usage ends no later 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
+import dataframely as dy
+import polars as pl
 import structlog
 
 from exporters.core.config_file import read_document, validate
 from exporters.core.errors import PricesUnavailableError, SettingsError
 from exporters.store.read import Prices, combine, last_snapshots
 from exporters.store.shelf import open_readable
+from exporters.store.standing import read_standing
+from recommender.advise.capacity import NOTHING_HELD, Held
+from recommender.advise.commit import CommitQuestion
+from recommender.advise.commit_all import commitment_advice
 from recommender.advise.plan import Plan
+from recommender.advise.record import WorkloadName
+from recommender.advise.steady_use import SteadyUse
 from recommender.cycle import Evaluation, evaluate
+from recommender.frames import BoughtAhead
 from recommender.ledger.memory import Memory
 from recommender.observe import usage_file, usage_prometheus
+from recommender.observe.commitments import bought_ahead
 from recommender.observe.coverage import Window
 from recommender.observe.fleet import pools, quotas, region_quotas
 from recommender.observe.idle_rules import idle_rules
@@ -66,7 +77,7 @@ def appraisal(
     seen = observe(usage, policy, clusters=settings.clusters, window=period)
     for one in idle_rules(policy, seen.workloads):
         _log.warning("rule_without_effect", why=one)
-    return evaluate(
+    made = evaluate(
         prices=prices,
         workloads=seen.workloads,
         flows=seen.flows,
@@ -82,9 +93,40 @@ def appraisal(
         holds=None if memory is None else memory.holds(usage_start=period.start),
         not_enough_data=seen.not_enough_data,
         nodes_seen=seen.pools,
+        commitments=commitments_at(settings, prices, at=at),
         min_coverage_ratio=settings.usage.min_coverage_ratio,
         expires_after_hours=settings.recommend.expires_after_hours,
     )
+    return _with_commitments(settings, made, prices, usage, at=at, held=NOTHING_HELD if memory is None else memory.held)
+
+
+def _with_commitments(
+    settings: RecommenderSettings, made: Evaluation, prices: Prices, usage: Usage, *, at: datetime, held: Held
+) -> Evaluation:
+    """The evaluation with advice on what to buy ahead and what not to renew."""
+    if made.covered is None:
+        return made
+    question = CommitQuestion(
+        covered=made.covered,
+        use=SteadyUse(
+            usage.samples.filter(pl.col("timestamp") < at),
+            usage.observed.filter(pl.col("timestamp") < at),
+            running=made.covered.running,
+            leaving={_name(one.target) for one in made.plan.recommendations},
+            groups=made.covered.groups,
+        ),
+        prices=prices,
+        settings=settings.commit,
+        at=at,
+        expires_after_hours=settings.recommend.expires_after_hours,
+    )
+    advice, gaps = commitment_advice(question, held)
+    unknown = (*made.plan.not_enough_data, *gaps)
+    return replace(made, plan=made.plan.model_copy(update={"capacity": advice, "not_enough_data": unknown}))
+
+
+def _name(one: WorkloadName) -> tuple[str, str, str, str]:
+    return (one.cluster, one.namespace, one.workload_kind, one.workload)
 
 
 def policy_of(settings: RecommenderSettings) -> Policy:
@@ -114,6 +156,17 @@ def prices_at(settings: RecommenderSettings, *, at: datetime) -> Prices:
             next_step="Run tuppence fetch or tuppence export, and let prices.url name its store.",
         )
     return prices
+
+
+def commitments_at(settings: RecommenderSettings, prices: Prices, *, at: datetime) -> dy.DataFrame[BoughtAhead] | None:
+    """This will return what sources of costs had said by a moment is bought ahead; None: the settings ignore it.
+
+    Raises:
+        StoreError: the store cannot be read.
+    """
+    if settings.prices.commitments == "ignore":
+        return None
+    return bought_ahead(read_standing(open_readable(settings.prices.url), until=at).commitments, prices.fx, at=at)
 
 
 def usage_at(settings: RecommenderSettings, *, at: datetime, window: Window | None) -> tuple[Usage, Window]:

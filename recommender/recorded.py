@@ -14,7 +14,7 @@ import structlog
 from exporters.core.errors import TuppenceError
 from exporters.core.words import CapacityType
 from recommender.advise.capacity import not_judged
-from recommender.advise.capacity_record import CapacityRecommendation
+from recommender.advise.capacity_record import CAPACITY_KINDS, CapacityRecommendation
 from recommender.advise.plan import NotEnoughData, Plan
 from recommender.cycle import Evaluation
 from recommender.inputs import appraisal
@@ -159,4 +159,7 @@ def _with(
     made: Evaluation, capacity: tuple[CapacityRecommendation, ...], gaps: tuple[NotEnoughData, ...]
 ) -> Evaluation:
     unknown = (*made.plan.not_enough_data, *gaps)
-    return replace(made, plan=made.plan.model_copy(update={"capacity": capacity, "not_enough_data": unknown}))
+    advice = sorted(
+        [*capacity, *made.plan.capacity], key=lambda one: (CAPACITY_KINDS.index(one.kind), one.group, one.id)
+    )
+    return replace(made, plan=made.plan.model_copy(update={"capacity": tuple(advice), "not_enough_data": unknown}))

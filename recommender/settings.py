@@ -1,8 +1,8 @@
 """Settings of the recommender: where prices and usage come from, the fleet, the policy, and how it serves.
 
-The sections `prices`, `usage`, `clusters`, `region_quotas`, `latency`, `policy`, `recommend`, `ledger`, `forecast`,
-`burst`, `emit`, `rollout`, `deliver` and `recommender_web` of the settings file; design: "Files that people and tests
-feed in".
+The sections `prices`, `usage`, `clusters`, `region_quotas`, `latency`, `policy`, `recommend`, `commit`, `ledger`,
+`forecast`, `burst`, `emit`, `rollout`, `deliver` and `recommender_web` of the settings file; design: "Files that people
+and tests feed in".
 """
 
 from __future__ import annotations
@@ -25,6 +25,10 @@ class PricesSettings(Section):
     url: str = Field(
         default="tuppence-data/snapshots",
         description="Snapshot store: a folder, s3://, gs://, az://, or an exporter's https://…/snapshots.",
+    )
+    commitments: Literal["use", "ignore"] = Field(
+        default="use",
+        description="use: capacity that the store says is bought ahead costs nothing more until it is used up.",
     )
 
 
@@ -320,6 +324,23 @@ class RecommendSettings(Section):
     )
 
 
+class CommitSettings(Section):
+    """When capacity is worth buying ahead, and when it is looked at whether to renew it."""
+
+    min_history_days: float = Field(
+        default=7, ge=1, le=365, description="Days that must have been observed; below there is not enough data."
+    )
+    undercut_ratio: float = Field(
+        default=0.1,
+        ge=0,
+        le=0.5,
+        description="Share of the hours in which fewer nodes may have run than are advised to be bought ahead.",
+    )
+    renew_within_days: int = Field(
+        default=60, ge=1, le=366, description="A commitment that ends within these days is judged for renewal."
+    )
+
+
 class LedgerSettings(Section):
     """Where proposals and decisions are kept."""
 
@@ -413,6 +434,7 @@ class RecommenderSettings(Section):
     latency: LatencySettings = LatencySettings()
     policy: Policy | Path = Field(default_factory=Policy, description="The policy, or the path of a file with it.")
     recommend: RecommendSettings = RecommendSettings()
+    commit: CommitSettings = CommitSettings()
     ledger: LedgerSettings = LedgerSettings()
     forecast: ForecastSettings = ForecastSettings()
     burst: BurstSettings = BurstSettings()

@@ -11,6 +11,7 @@ from exporters.core.money import GBP
 from exporters.store.read import Prices
 from exporters.store.snapshot import Manifest
 from recommender.advise.build import DIGITS, Builder, id_of
+from recommender.advise.commitments import commitments_planned
 from recommender.advise.current_nodes import Current, seen_nodes, unpriced
 from recommender.advise.decision import Decision, Question
 from recommender.advise.evidence import FlowFinder, PriceFinder
@@ -21,6 +22,7 @@ from recommender.advise.inversions import inversions
 from recommender.advise.machines import Packer, Place, PoolMachines, on_named_types, pack_pools, pool_machines
 from recommender.advise.node_mix import machines, node_mix, packed_as_current
 from recommender.advise.owned import owned_pools, scarce_capacity
+from recommender.advise.paid_nodes import current_less_paid, less_paid
 from recommender.advise.plan import (
     Breach,
     Inputs,
@@ -36,6 +38,7 @@ from recommender.advise.record import Recommendation
 from recommender.advise.refusals import counts, refusals
 from recommender.advise.simulate import simulated
 from recommender.advise.totals import summary
+from recommender.place.committed import pool_of
 from recommender.place.constraints import BINDING
 from recommender.place.rule import reasons
 
@@ -60,15 +63,24 @@ def assemble(question: Question, decided: Decision) -> Plan:
     scarce = scarce_capacity(decision.unguarded.prices, decision.limits)
     ids = {row["w"]: id_of(row) for row in moving.iter_rows(named=True)}
     now, then = pack_pools(decision.workloads, moving, packer)
-    current = _current(question, decision, pools, now)
+    paid = {} if decision.covered is None else decision.covered.nodes
+    current = current_less_paid(_current(question, decision, pools, now), paid)
+    now, then = less_paid(now, pools, paid), less_paid(then, pools, paid)
     return Plan(
         generated_at=question.at,
         inputs=_inputs(question),
         summary=summary(decision, placed, moving, refused_offers=counts(decision.pairs)),
-        node_mix=node_mix(placed, now, then, pools, current),
+        node_mix=node_mix(placed, now, then, pools, current, paid=paid),
         machines=machines(now, then, current),
         owned_capacity=owned_pools(decision.workloads, placed, decision.fleet, scarce),
         scarce_capacity=scarce,
+        commitments=commitments_planned(
+            decision.covered,
+            decision.workloads,
+            moving,
+            at=question.at,
+            horizon_hours=question.policy.steady.payback_hours,
+        ),
         placements=_placements(placed, ids),
         recommendations=advice,
         refused=tuple(one for rows in told.values() for one in rows),
@@ -129,7 +141,7 @@ def _placements(placed: pl.DataFrame, ids: Mapping[int, str]) -> tuple[Placement
             workload_kind=kind,
             workload=workload,
             to_cluster=to_cluster,
-            to_pool=to_pool,
+            to_pool=pool_of(to_pool),
             instance_type=instance_type,
             capacity_type=capacity_type,
             gbp_per_hour=round(gbp, DIGITS),

@@ -29,12 +29,13 @@ from recommender.advise.record import (
     UsageEvidence,
 )
 from recommender.guard.steady import MIN_BALANCE_RATIO
+from recommender.place.committed import pool_of
 from recommender.place.cost import TERMS
 
 DIGITS = 9
 """Decimal places of rates in the plan: a billionth of a pound an hour."""
 
-_PLACE = ("cluster", "pool", "provider", "region", "instance_type", "capacity_type", "architecture")
+_PLACE = ("cluster", "provider", "region", "instance_type", "capacity_type", "architecture")
 _SHARED_BY_TARGETS = ("namespace", "workload_kind", "criticality", "interruption_tolerance")
 _REQUESTS = ("vcpu_request_mean", "memory_gib_request_mean", "gpu_request_mean")
 
@@ -145,7 +146,7 @@ def kind_of(row: Mapping[str, Any]) -> Kind:
 def id_of(row: Mapping[str, Any]) -> str:
     """This will return the id of the advice that a chosen pair becomes."""
     workload = (row["from_cluster"], row["namespace"], row["workload_kind"], row["workload"])
-    return advice_id(kind_of(row), workload=workload, cluster=row["to_cluster"], pool=row["to_pool"])
+    return advice_id(kind_of(row), workload=workload, cluster=row["to_cluster"], pool=pool_of(row["to_pool"]))
 
 
 def _target(row: Mapping[str, Any]) -> Target:
@@ -168,6 +169,7 @@ def _side(row: Mapping[str, Any], place: str, cost: str) -> PricedPlace:
     return PricedPlace(
         jurisdiction=_known(row[f"{place}_jurisdiction"]),
         latency_ms=row[f"{cost}latency_ms"],
+        pool=intern(pool_of(row[f"{place}_pool"])),
         **{name: intern(row[f"{place}_{name}"]) for name in _PLACE},
         **{term: round(row[f"{cost}{term}"], DIGITS) for term in (*TERMS, "gbp_per_hour", "full_gbp_per_hour")},
     )

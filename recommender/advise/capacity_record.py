@@ -10,6 +10,7 @@ from datetime import datetime
 
 from pydantic import Field
 
+from recommender.advise.commitment_record import CommitmentAdvice
 from recommender.advise.record import Kind, Part, PriceEvidence, Recommendation, Refusal, Risk, State, WorkloadName
 
 CAPACITY_KINDS = (Kind.BURST, Kind.BURST_RETURN, Kind.EXTEND, Kind.COMMIT)
@@ -27,7 +28,7 @@ class CapacityTarget(Part):
     cluster: str
     pool: str = Field(description="The owned pool that has the class; of several, the one with the most nodes.")
     resource: str = Field(description="vcpu, memory_gib or gpu.")
-    resource_class: str = Field(description="Architecture, or the GPU's model.")
+    resource_class: str = Field(description="Architecture, or the GPU's model; of a commitment the family.")
 
 
 class CapacityPlace(Part):
@@ -111,7 +112,8 @@ class CapacityRecommendation(Part):
     moves: tuple[CapacityMove, ...] = Field(default=(), description="Empty: kinds extend and commit.")
     nodes: tuple[CapacityNodes, ...] = ()
     cost_delta_gbp_per_hour: float = Field(
-        description="Change in cash, of either sign, never a saving. Extend and commit: against bursting for the same."
+        description="Change in cash, of either sign, never a saving. Extend and commit: against bursting for the same, "
+        "or paying by the hour; of a commitment that ends: against renewing it whole, or letting it lapse."
     )
     one_off_gbp: float | None = Field(
         default=None, description="State that moves and restarts, once. Absent: not worked out, or nothing moves."
@@ -124,7 +126,10 @@ class CapacityRecommendation(Part):
     )
     minimum_runtime_minutes: float | None = Field(default=None, description="The longest of its moves; kind burst.")
     shortage: Shortage | None = Field(default=None, description="What triggered it. Absent: nothing was seen of it.")
-    break_even: BreakEven | None = Field(default=None, description="Kinds extend and commit.")
+    break_even: BreakEven | None = Field(default=None, description="Kinds extend and commit, against bursting.")
+    commitment: CommitmentAdvice | None = Field(
+        default=None, description="Kind commit, of what runs on demand: to buy it ahead, or not to renew."
+    )
     prices: tuple[PriceEvidence, ...]
     risk: Risk
     refused: tuple[Refusal, ...] = ()

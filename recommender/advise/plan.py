@@ -13,6 +13,7 @@ from typing import Any
 from pydantic import Field
 
 from recommender.advise.capacity_record import CapacityRecommendation
+from recommender.advise.commitment_record import CommitmentPlanned
 from recommender.advise.record import Gbp, Part, Recommendation, Refusal, WorkloadName
 
 SCHEMA_VERSION = 1
@@ -240,6 +241,9 @@ class Plan(Part):
     machines: Machines | None = Field(default=None, description="Absent: the plan is of a version before.")
     owned_capacity: tuple[OwnedPool, ...]
     scarce_capacity: tuple[ScarceCapacity, ...]
+    commitments: tuple[CommitmentPlanned, ...] = Field(
+        default=(), description="What is bought ahead and has not ended. Empty: there is none, or it is ignored."
+    )
     placements: tuple[Placement, ...]
     recommendations: tuple[Recommendation, ...]
     capacity: tuple[CapacityRecommendation, ...] = Field(

@@ -23,7 +23,7 @@ import polars as pl
 
 from exporters.core.frames import OFFER_KEY, Offer
 from exporters.core.words import CapacityType, OperatingSystem
-from recommender.frames import BoughtAhead, Pool
+from recommender.frames import WORKLOAD_KEY, BoughtAhead, Pool
 from recommender.place.commitment_use import Allotment, Bought, NodeGroup, allot, gbp_per_node
 from recommender.place.offered import PLACE, offered
 
@@ -43,6 +43,7 @@ class Covered:
 
     Args:
         bought: all that have not ended.
+        running: w, WORKLOAD_KEY, `at_pool` and `at_type` of workloads on such nodes.
         groups: nodes that they could pay for.
         allotments: which they do pay for, and how many more they would.
         ratios: w, committed_ratio: share of a workload's nodes that is paid for; others have none.
@@ -51,6 +52,7 @@ class Covered:
     """
 
     bought: pl.DataFrame
+    running: pl.DataFrame
     groups: tuple[NodeGroup, ...]
     allotments: tuple[Allotment, ...]
     ratios: pl.DataFrame
@@ -147,12 +149,18 @@ def cover(
     made = _pools(paid, ours)
     return Covered(
         bought=bought,
+        running=_keys(running),
         groups=groups,
         allotments=allotments,
         ratios=_ratios(running, groups, allotments),
         pools=made,
         offers=_offers(paid, offers),
     )
+
+
+def _keys(running: pl.DataFrame) -> pl.DataFrame:
+    places = {"cluster": "from_cluster", "at_pool": "from_pool", "at_type": "from_instance_type"}
+    return running.select("w", *WORKLOAD_KEY[1:], **{name: pl.col(column) for name, column in places.items()})
 
 
 def _groups(
