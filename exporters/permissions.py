@@ -81,6 +81,11 @@ def _costs(wanted: str | None = None) -> Applies:
     return lambda settings: settings.costs.aws.enabled and (wanted is None or bool(getattr(settings.costs.aws, wanted)))
 
 
+def _gcp_costs(wanted: str) -> Applies:
+    """Whether costs of Google Cloud are asked for, and the named one of their settings names something."""
+    return lambda settings: settings.costs.gcp.enabled and bool(getattr(settings.costs.gcp, wanted))
+
+
 def _store_is(scheme: str) -> Applies:
     return lambda settings: urlsplit(settings.store.url).scheme == scheme
 
@@ -150,6 +155,18 @@ RIGHTS: tuple[Right, ...] = (
         "machine types as the project sees them",
         "`sources.gcp.project`",
         lambda settings: settings.sources.gcp.project is not None,
+    ),
+    *(
+        Right("gcp", _CALLER, action, needed_for, f"`costs.gcp.{wanted}`", _gcp_costs(wanted))
+        for action, needed_for, wanted in (
+            ("bigquery.tables.get", "the columns of billing exports", "tables"),
+            ("bigquery.tables.getData", "charges", "tables"),
+            ("bigquery.jobs.create", "charges, in the project that pays for queries", "tables"),
+            ("billing.accounts.list", "`tuppence check`: accounts whose export is not read", "enabled"),
+            ("billing.resourceAssociations.list", "`tuppence check`: projects of an account", "enabled"),
+            ("compute.commitments.list", "commitments that were bought", "commitment_projects"),
+            ("billing.budgets.list", "budgets", "budget_accounts"),
+        )
     ),
     Right(
         "azure",

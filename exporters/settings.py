@@ -21,7 +21,7 @@ from exporters.fetch.book import BookSettings
 from exporters.fetch.contract import CloudSettings, SourceSettings
 from exporters.fetch.ecb import FxSettings
 from exporters.fetch.gcp import GcpSettings
-from exporters.fetch.gcp_costs import GcpCostSettings
+from exporters.fetch.gcp_costs_settings import GcpCostSettings
 from exporters.fetch.onprem import OnpremSettings
 from exporters.fetch.opencost import OpenCostSettings
 from exporters.fetch.stated import StatedBudget, StatedCommitment

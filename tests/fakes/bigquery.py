@@ -122,6 +122,8 @@ class FakeBigQuery:
                 return self._query(body)
             case "job":
                 return 200, self._job(name)
+            case "unknown":
+                return error(404, "notFound", "Not Found")
             case "cancel":
                 return 200, {"job": self._job(name)}
             case _:
@@ -295,6 +297,7 @@ def fake_bigquery() -> Iterator[FakeBigQuery]:
         ("job", "GET", re.compile(r"^/bigquery/v2/projects/[^/]+/jobs/([^/]+)$")),
         ("cancel", "POST", re.compile(r"^/bigquery/v2/projects/[^/]+/jobs/([^/]+)/cancel$")),
         ("results", "GET", re.compile(r"^/bigquery/v2/projects/[^/]+/queries/([^/]+)$")),
+        ("unknown", "GET", re.compile("")),
     )
 
     class Handler(BaseHTTPRequestHandler):

@@ -22,7 +22,8 @@ from exporters.core.errors import (
 )
 from exporters.fetch.cost_contract import CostFetched, CostRequest
 from exporters.fetch.gcp import GcpSettings
-from exporters.fetch.gcp_costs import GcpCostSettings, check, fetch
+from exporters.fetch.gcp_costs import check, fetch
+from exporters.fetch.gcp_costs_settings import GcpCostSettings
 from tests.fakes.bigquery import FOCUS, USAGE, FakeBigQuery, error, fake_bigquery, pairs, usage_row
 
 ACCOUNT = "01AB23-45CD67-89EF01"
@@ -50,6 +51,11 @@ def request(*, seconds: float = 20, first: date = date(2026, 11, 27), last: date
         deadline=NOW + timedelta(seconds=seconds),
         owner_tags=("owner", "cost-center"),
     )
+
+
+def with_endpoint(fake: FakeBigQuery) -> GcpSettings:
+    """Billing accounts cannot be listed here: BigQuery does not know them."""
+    return GcpSettings(endpoint=fake.url, retry_wait_seconds=0.01)
 
 
 def ask(fake: FakeBigQuery, **changes: Any) -> CostFetched:
@@ -329,19 +335,20 @@ def test_a_job_that_is_never_done_ends_with_the_deadline(bigquery):
 def test_check_says_what_the_days_would_read_and_runs_nothing(bigquery):
     bigquery.add_table(TABLE, [usage_row()])
 
-    (finding,) = check(settings(bigquery), CLOUD, request())
+    finding, accounts = check(settings(bigquery), with_endpoint(bigquery), request())
 
+    assert accounts.state == "warning"
     assert (finding.state, finding.detail) == ("ok", "usage cost export; 3 days would read 2.0 GiB, about 0.01 USD")
-    assert [kind for kind, _ in bigquery.asked] == ["table", "insert"]
+    assert [kind for kind, _ in bigquery.asked] == ["table", "insert", "unknown"]
 
 
 def test_check_says_what_is_too_dear_or_not_there(bigquery):
     bigquery.add_table(TABLE, [usage_row()])
     dear = settings(bigquery, max_bytes_per_query=1_073_741_824, tables=(TABLE, "billing-1.export.gone"))
 
-    findings = check(dear, CLOUD, request())
+    findings = check(dear, with_endpoint(bigquery), request())
 
-    assert [finding.state for finding in findings] == ["failed", "failed"]
+    assert [finding.state for finding in findings] == ["failed", "failed", "warning"]
     assert "more than the budget" in findings[0].detail
     assert "Not found: Table billing-1.export.gone" in findings[1].detail
 
