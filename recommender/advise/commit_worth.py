@@ -11,6 +11,7 @@ T × price bought ahead − m × price on demand paid too much: no commitment of
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from exporters.core.units import HOURS_PER_MONTH
@@ -38,7 +39,8 @@ def used_share(hours: Sequence[float], number: int) -> float:
         hours: nodes that ran, one figure an observed hour.
         number: from 1.
     """
-    return sum(min(max(one - (number - 1), 0.0), 1.0) for one in hours) / len(hours) if hours else 0.0
+    used = math.fsum(min(max(one - (number - 1), 0.0), 1.0) for one in hours)
+    return used / len(hours) if hours else 0.0
 
 
 def worthwhile(hours: Sequence[float], *, most: int, committed: float, on_demand: float) -> int:
