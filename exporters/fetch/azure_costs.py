@@ -223,7 +223,8 @@ def _month(settings: AzureCostSettings, asked: _Asked, skipped: list[Skipped]) -
     actual, amortised = (query.amounts(question, dimensions) for question in questions)
     skipped += [
         Skipped(
-            asked.scope.path, f"charges without {words} are not told apart further, as the API does not divide them"
+            asked.scope.path,
+            f"charges of {words} stand without a service, because the API found none of them when asked by that",
         )
         for words in sorted({words for question in questions for words in question.undivided})
     ]

@@ -118,9 +118,9 @@ def _divided(question: Question, dimensions: Sequence[str], where: Mapping[str, 
     for values, whole in _by_values(_read(question, outer, where)).items():
         chosen = {**where, **dict(zip(outer, values, strict=True))}
         parts = _divided(question, inner, chosen)
-        if not parts and "" in values and any(whole.values()):
-            # A filter for "no value" is not documented; its amounts stay whole instead.
-            question.undivided.add(" and ".join(word for word, value in chosen.items() if not value))
+        if not parts and any(whole.values()):
+            # How a filter must spell "no value" is not documented; amounts that none finds stay whole instead.
+            question.undivided.add(_words(chosen))
             parts = {Key(day, currency, ("",) * len(inner)): amount for (day, currency), amount in whole.items()}
         _require_whole(whole, parts, chosen)
         found |= {Key(key.day, key.currency, values + key.values): amount for key, amount in parts.items()}
@@ -141,8 +141,13 @@ def _require_whole(whole: Mapping[tuple[date, str], Decimal], parts: Amounts, ch
     for day, currency in whole.keys() | summed.keys():
         told, found = whole.get((day, currency), Decimal(0)), summed[day, currency]
         if abs(told - found) > _SLACK:
-            named = ", ".join(f"{word} {value or 'none'}" for word, value in chosen.items())
-            raise _ChangedError(f"on {day} {named} came to {told:.4f} {currency}, its parts to {found:.4f} {currency}")
+            raise _ChangedError(
+                f"on {day} {_words(chosen)} came to {told:.4f} {currency}, its parts to {found:.4f} {currency}"
+            )
+
+
+def _words(chosen: Mapping[str, str]) -> str:
+    return ", ".join(f"{word} {value or 'none'}" for word, value in chosen.items())
 
 
 def _read(question: Question, dimensions: Sequence[str], where: Mapping[str, str]) -> Amounts:

@@ -45,6 +45,9 @@ PROVIDERS: Final = {
 PRICING_CATEGORIES: Final = {"On-Demand": "Standard", "Commitment-Based": "Committed"}
 """Words of FOCUS 1.0-preview that 1.0 renamed."""
 
+_AZURE_PATH: Final = r"(?i)^/(?:subscriptions|providers/microsoft\.billing/billingaccounts)/"
+"""Azure's FOCUS exports name accounts by their path; its cost details and its API by the id alone."""
+
 _TEXTS: Final = (
     "provider",
     "billing_account",
@@ -223,7 +226,13 @@ def _in_our_words(grouped: pl.DataFrame) -> pl.DataFrame:
     plain = grouped.with_columns(_plain(name) for name in _TEXTS)
     provider = pl.col("provider").str.to_lowercase().str.replace(r"[,.]? inc\.?$", "")
     currency_fits = pl.col("currency").str.contains(r"^[A-Z]{3}$")
-    worded = plain.with_columns(provider=provider.replace(PROVIDERS))
+    worded = plain.with_columns(provider=provider.replace(PROVIDERS)).with_columns(
+        pl.when(pl.col("provider") == "azure")
+        .then(pl.col(name).str.replace(_AZURE_PATH, ""))
+        .otherwise(pl.col(name))
+        .alias(name)
+        for name in ("billing_account", "sub_account")
+    )
     return worded.with_columns(
         instance_family=family_of(worded),
         region=pl.col("region").str.to_lowercase(),

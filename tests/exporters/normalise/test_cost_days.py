@@ -167,3 +167,22 @@ def test_machines_are_told_apart_by_family_in_the_words_of_prices() -> None:
     ]
     days = reduced(rows).group_by("provider", "instance_family").agg(pl.col("billed_cost").sum().cast(pl.Float64))
     assert set(days.rows()) == {("aws", "m7i", 2), ("azure", "Dsv5", 1), ("gcp", "n2", 2), ("aws", "", 1)}
+
+
+def test_an_azure_account_has_one_name_whether_a_file_says_its_path_or_the_api_its_id() -> None:
+    charge = NONE | {
+        "charge_start": datetime(2024, 9, 1, tzinfo=UTC),
+        "billing_period": date(2024, 9, 1),
+        "provider": "Microsoft",
+        "currency": "GBP",
+        "billed_cost": Decimal(1),
+        "effective_cost": Decimal(1),
+    }
+    by_path = {
+        "billing_account": "/providers/Microsoft.Billing/billingAccounts/8611537",
+        "sub_account": "/subscriptions/0000000a-0000-0000-0000-000000000000",
+    }
+    by_id = {"billing_account": "8611537", "sub_account": "0000000a-0000-0000-0000-000000000000"}
+    (day,) = reduced([charge | by_path, charge | by_id]).to_dicts()
+    assert (day["billing_account"], day["sub_account"]) == tuple(by_id.values())
+    assert day["billed_cost"] == Decimal(2)
