@@ -22,7 +22,7 @@ from exporters.core.standing_frames import NegotiatedPrice
 from exporters.fetch.azure_costs import AzureCostSettings, fetch
 from exporters.fetch.azure_price_sheet import negotiated_prices
 from exporters.fetch.cost_contract import CostFetched
-from tests.exporters.fetch.test_azure_details_rows import ACTUAL, AMORTISED, usage
+from tests.exporters.azure_charges import ACTUAL, AMORTISED, usage
 from tests.fakes.azure import Answer
 from tests.fakes.azure_costs import CostCall, FakeCosts, cost_cloud, cost_request, fake_costs, refusal
 

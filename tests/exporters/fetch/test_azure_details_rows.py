@@ -6,7 +6,6 @@ import csv
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,50 +14,7 @@ from exporters.fetch.azure_details_rows import Report, details_names
 from exporters.fetch.cost_files import DataFile
 from exporters.fetch.focus_file import Charges, open_charges, require_paired
 from exporters.normalise.cost_days import add_days, reduce_charges
-
-SUB = "0000000A-0000-0000-0000-000000000000"
-RESERVATION = "11111111-2222-3333-4444-555555555555"
-Row = dict[str, Any]
-
-
-def usage(**changes: Any) -> Row:
-    """A row as enterprise agreements write it: two and a half hours of a machine of four vCPUs at 8p, listed at 10p."""
-    row = {
-        "BillingAccountId": "8611537",
-        "SubscriptionId": SUB,
-        "ResourceLocation": "UK South",
-        "Date": "9/2/2026",
-        "MeterCategory": "Virtual Machines",
-        "MeterId": "meter-1",
-        "UnitOfMeasure": "1 Hour",
-        "Quantity": "2.5",
-        "EffectivePrice": "0.08",
-        "CostInBillingCurrency": "0.2",
-        "PayGPrice": "0.10",
-        "ConsumedService": "Microsoft.Compute",
-        "ResourceId": "/subscriptions/a/vm-1",
-        "Tags": '"owner": "radiology","env": "prod"',
-        "AdditionalInfo": '{"ServiceType": "Standard_D4s_v5", "VCPUs": 4}',
-        "ReservationId": "",
-        "benefitId": "",
-        "ChargeType": "Usage",
-        "PricingModel": "OnDemand",
-        "BillingCurrencyCode": "GBP",
-        "BillingPeriodStartDate": "9/1/2026",
-    }
-    return row | changes
-
-
-COVERED = {"ReservationId": RESERVATION, "PricingModel": "Reservation"}
-BOUGHT = usage(
-    ChargeType="Purchase", CostInBillingCurrency="876", Quantity="1", UnitOfMeasure="1", AdditionalInfo="", **COVERED
-)
-ACTUAL = [usage(), usage(CostInBillingCurrency="0", **COVERED), BOUGHT]
-AMORTISED = [
-    usage(),
-    usage(CostInBillingCurrency="0.15", **COVERED),
-    usage(ChargeType="UnusedReservation", CostInBillingCurrency="0.05", Quantity="0.5", **COVERED),
-]
+from tests.exporters.azure_charges import ACTUAL, AMORTISED, SUBSCRIPTION, Row, usage
 
 
 def written(folder: Path, rows: list[Row], name: str = "details.csv") -> DataFile:
@@ -87,7 +43,11 @@ class TestRows:
 
     def test_a_row_names_its_account_service_region_and_day(self, tmp_path):
         (row,) = charges(tmp_path, usage())
-        assert (row["provider"], row["billing_account"], row["sub_account"]) == ("azure", "8611537", SUB.lower())
+        assert (row["provider"], row["billing_account"], row["sub_account"]) == (
+            "azure",
+            "8611537",
+            SUBSCRIPTION.lower(),
+        )
         assert (row["service"], row["region"], row["sku_id"]) == ("Virtual Machines", "uksouth", "meter-1")
         assert (row["charge_start"], row["charge_end"]) == (
             datetime(2026, 9, 2, tzinfo=UTC),
@@ -209,3 +169,15 @@ class TestActualAndAmortised:
     def test_a_file_that_holds_both_is_refused(self, tmp_path):
         with pytest.raises(IntegrityError, match="actual and of amortised"):
             opened(tmp_path, [*ACTUAL, *AMORTISED])
+
+    def test_a_folder_with_both_is_imported_and_one_alone_changes_nothing(self, tmp_path):
+        exports = tmp_path / "exports"
+        exports.mkdir()
+        written(exports, ACTUAL, "actual.csv")
+        run = importer(tmp_path, now=datetime(2026, 10, 20, tzinfo=UTC)).run
+        with pytest.raises(IntegrityError, match="need both files"):
+            run([str(exports)])
+        written(exports, AMORTISED, "amortised.csv")
+        found = run([str(exports)])
+        assert [file.version for file in found.files] == ["Azure cost details, actual", "Azure cost details, amortised"]
+        assert found.days.select("billed_gbp", "effective_gbp").sum().row(0) == (Decimal("876.2"), Decimal("0.4"))
