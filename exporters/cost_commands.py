@@ -25,7 +25,7 @@ from exporters.cost_change_commands import (
 )
 from exporters.cost_discount_commands import list_discounts
 from exporters.cost_import import CostImport, CostImporter
-from exporters.cost_listing import CostBy, costs_by, for_reading, total_of, totals
+from exporters.cost_listing import CostBy, at_old_rates, costs_by, for_reading, total_of, totals
 from exporters.cost_source_commands import (
     list_budgets,
     list_commitments,
@@ -120,6 +120,11 @@ def _say_what_happened(done: CostImport) -> None:
     for row in done.restated.to_dicts():
         what = f"{row['provider']} {row['charge_day']}: billed {row['currency']} {row['billed_before']:.2f}"
         stderr.print(f"[yellow]restated[/] {what}, now {row['billed_now']:.2f}", soft_wrap=True)
+    for row in at_old_rates(done.days).to_dicts():
+        what = f"{row['currency']} of {row['first']} to {row['last']} is at the rate of {row['fx_date']}"
+        stderr.print(
+            f"[yellow]old rate[/] {what} ({row['fx_source']}); newer ones: tuppence fetch fx, then import again"
+        )
     for month in done.too_old:
         stderr.print(f"[yellow]not kept[/] {month}: older than costs.retention_months")
 

@@ -113,7 +113,7 @@ class CostImporter:
             for export in find_exports(paths, scratch=scratch):
                 self._take(export, progress)
         rejects = all_rejects(progress.rejects)
-        months = book.write(digests=progress.digests, rejects=rejects) if progress.digests else ()
+        months = book.write(digests=progress.digests, rejects=rejects)
         _log.info("costs_imported", months=months)
         oldest = f"{book.oldest_day:%Y-%m}"
         return CostImport(

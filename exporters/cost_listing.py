@@ -15,6 +15,8 @@ from exporters.core.money import pence, pounds
 
 POUND_SUMS = ("billed_gbp", "effective_gbp", "list_gbp")
 NATIVE = ("billed_cost", "effective_cost")
+OLD_RATE_DAYS = 7
+"""Longer than the longest run of days without a rate of the ECB, Easter."""
 
 
 class CostBy(StrEnum):
@@ -72,6 +74,24 @@ def costs_by(days: pl.DataFrame, by: CostBy) -> pl.DataFrame:
         else summed.sort(["effective_gbp", *key], descending=[True, *(False for _ in key)])
     )
     return _to_pence(in_order, POUND_SUMS)
+
+
+def at_old_rates(days: pl.DataFrame) -> pl.DataFrame:
+    """This will return currency, first and last day, date and source of rates that are over a week older than their day.
+
+    A rate by contract or of a month (HMRC) is meant to hold longer.
+
+    Args:
+        days: rows of PoundCost.
+    """
+    is_old = pl.col("charge_day") - pl.col("fx_date") > pl.duration(days=OLD_RATE_DAYS)
+    daily = ~pl.col("fx_source").is_in(["contract", "hmrc", "none"])
+    return (
+        days.filter(is_old, daily)
+        .group_by("currency", "fx_date", "fx_source")
+        .agg(first=pl.col("charge_day").min(), last=pl.col("charge_day").max())
+        .sort("currency", "fx_date")
+    )
 
 
 def total_of(days: pl.DataFrame) -> pl.DataFrame:

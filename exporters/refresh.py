@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Protocol
 
@@ -30,12 +30,16 @@ from exporters.fetch.registry import SOURCES
 from exporters.normalise.pipeline import normalise
 from exporters.normalise.row_rules.registry import RULES
 from exporters.settings import ExporterSettings
+from exporters.store.fx_history import merged_history, read_history
 from exporters.store.read import AT_A_RATE, CLOCK_SKEW, last_snapshot, last_snapshots
 from exporters.store.shelf import Shelf
 from exporters.store.snapshot import FX_SOURCE, Manifest, Snapshot
-from exporters.store.write import clear_history, remove_snapshot, write_snapshot
+from exporters.store.write import clear_history, remove_snapshot, write_rates, write_snapshot
 
 _log = structlog.get_logger(__name__)
+
+HISTORY_LASTS = timedelta(days=60)
+"""The file reaches 90 days back; fetched again before that, a service that was off for a month has no gap."""
 
 
 class RefreshLog(Protocol):
@@ -94,7 +98,22 @@ class Refresher:
 
     def refresh_fx(self) -> Outcome:
         """This will fetch the exchange rates and put them on the shelf; it never raises."""
-        return self._attempt(FX_SOURCE, self._fx_snapshot)
+        outcome = self._attempt(FX_SOURCE, self._fx_snapshot)
+        if outcome.error is None and self.settings.sources.fx.source == "ecb":
+            self._keep_history()
+        return outcome
+
+    def _keep_history(self) -> None:
+        """Past costs convert at the rates of their days; those since the last history are in the daily tables."""
+        known = read_history(self.shelf)["rate_date"].max()
+        if isinstance(known, date) and self.clock.now().date() - known < HISTORY_LASTS:
+            return
+        try:
+            fetched = ecb.fetch_history(self.settings.sources.fx)
+            if fetched.height:
+                write_rates(self.shelf, merged_history(read_history(self.shelf), fetched))
+        except TuppenceError as error:
+            _log.warning("rate_history_not_fetched", error=str(error))
 
     def seed(self) -> None:
         """This will put packaged rates and prices on the shelf where no refresh has ever succeeded.

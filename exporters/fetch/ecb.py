@@ -7,6 +7,7 @@ serves after an error (the last good table, then `packaged_rates`) is the refres
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Annotated, Literal, Self
@@ -35,9 +36,12 @@ from exporters.fetch.fx_table import (
 )
 from exporters.fetch.fx_xml import download, read_xml
 
-__all__ = ["FxSettings", "check_rates", "fetch_rates", "packaged_rates"]
+__all__ = ["FxSettings", "check_rates", "fetch_history", "fetch_rates", "packaged_rates"]
 
 EUR = "EUR"
+DAILY = "eurofxref-daily.xml"
+HISTORY = "eurofxref-hist-90d.xml"
+"""The ECB's names for the rates of today and of the last 90 days."""
 
 Currency = Annotated[str, StringConstraints(pattern=r"^[A-Z]{3}$")]
 ContractRate = Annotated[Decimal, Field(ge=LEAST_GBP_PER_UNIT, le=MOST_GBP_PER_UNIT)]
@@ -52,7 +56,7 @@ class FxSettings(Section):
     )
     ecb_endpoint: str = Field(
         default="https://www.ecb.europa.eu/stats/eurofxref/eurofxref-daily.xml",
-        description="Address of the ECB's XML file, or of a mirror of it.",
+        description="Address of the ECB's XML file, or of a mirror; its 90 days are looked for beside it.",
     )
     hmrc_endpoint: str = Field(
         default="https://www.trade-tariff.service.gov.uk/api/v2/exchange_rates/files",
@@ -104,6 +108,40 @@ def fetch_rates(settings: FxSettings, now: datetime, *, last: pl.DataFrame | Non
     return rate_table((*contract, *quotes), now=now, where=f"sources.fx ({settings.source})", last=last)
 
 
+def fetch_history(settings: FxSettings) -> dy.DataFrame[FxRate]:
+    """This will return the ECB's rates of the last 90 days, a row a day and wanted currency, oldest first.
+
+    A currency that a day lacks has no row of that day; the pound has none, and a contract's currency has none. Nothing
+    is asked for where the endpoint is not named as the ECB names its daily file.
+
+    Raises:
+        SettingsError: the endpoint is not acceptable.
+        SourceError: the source could not be had.
+        IntegrityError: what came is not whole or not believable.
+    """
+    url = checked_endpoint(settings.ecb_endpoint, setting="sources.fx.ecb_endpoint")
+    if not url.endswith(DAILY):
+        return FxRate.create_empty()
+    url = url.removesuffix(DAILY) + HISTORY
+    currencies = [one for one in wanted(settings.currencies) if one not in settings.contract_rates]
+    root = read_xml(download(url, deadline_seconds=settings.deadline_seconds), where=url)
+    quotes = [
+        quote
+        for day, cube in _days(root, where=url)
+        for quote in _quotes_of(day, _per_euro(cube), currencies, where=url, skip_missing=True)
+    ]
+    rows = [(one.currency, float(one.gbp_per_unit), one.rate_date, one.fx_source) for one in quotes]
+    table = pl.DataFrame(rows, schema=FxRate.create_empty().schema, orient="row")
+    beyond = ~pl.col("gbp_per_unit").is_between(float(LEAST_GBP_PER_UNIT), float(MOST_GBP_PER_UNIT))
+    if table.filter(beyond).height:
+        raise IntegrityError(
+            f"a rate is not believable ({table.filter(beyond).row(0)})",
+            where=url,
+            next_step="Rates that were known stay in use; look at the file at its source.",
+        )
+    return FxRate.cast(table.sort("rate_date", "currency"))
+
+
 def check_rates(settings: FxSettings, now: datetime) -> tuple[Finding, ...]:
     """This will fetch the rates once and say what came: date and rate of each currency, or what to do."""
     try:
@@ -145,10 +183,17 @@ def ecb_quotes(body: bytes, currencies: tuple[str, ...], *, where: str) -> tuple
         TerminalSourceError: it is another kind of XML, or one that declares entities.
         IntegrityError: it is cut off, or the pound or a wanted currency is missing or not a number.
     """
-    day, cube = _newest_day(read_xml(body, where=where), where=where)
-    per_euro = {
-        entry.get("currency", ""): entry.get("rate", "") for entry in cube.iter("Cube") if entry.get("currency")
-    }
+    day, cube = max(_days(read_xml(body, where=where), where=where), key=lambda item: item[0])
+    return tuple(_quotes_of(day, _per_euro(cube), currencies, where=where))
+
+
+def _per_euro(cube: Element) -> dict[str, str]:
+    return {entry.get("currency", ""): entry.get("rate", "") for entry in cube.iter("Cube") if entry.get("currency")}
+
+
+def _quotes_of(
+    day: date, per_euro: Mapping[str, str], currencies: Iterable[str], *, where: str, skip_missing: bool = False
+) -> list[Quote]:
     if GBP not in per_euro:
         raise IntegrityError(
             f"the rates of {day} have no pound, and without it nothing converts",
@@ -156,15 +201,16 @@ def ecb_quotes(body: bytes, currencies: tuple[str, ...], *, where: str) -> tuple
             next_step="The last good rates stay in use; look at the file at its source.",
         )
     rates = {EUR: Decimal(1)}
-    for currency in (GBP, *currencies):
+    chosen = [one for one in currencies if one in per_euro or one == EUR or not skip_missing]
+    for currency in (GBP, *chosen):
         if currency != EUR and currency not in per_euro:
             raise missing_currency(currency, where=where)
         if currency != EUR:
             rates[currency] = read_number(per_euro[currency], what=currency, where=where)
-    return tuple(Quote(currency, rates[GBP] / rates[currency], day, "ecb") for currency in currencies)
+    return [Quote(currency, rates[GBP] / rates[currency], day, "ecb") for currency in chosen]
 
 
-def _newest_day(root: Element, *, where: str) -> tuple[date, Element]:
+def _days(root: Element, *, where: str) -> list[tuple[date, Element]]:
     try:
         days = [(date.fromisoformat(cube.get("time", "")), cube) for cube in root.iter("Cube") if cube.get("time")]
     except ValueError:
@@ -175,4 +221,4 @@ def _newest_day(root: Element, *, where: str) -> tuple[date, Element]:
             where=where,
             next_step="Check sources.fx.ecb_endpoint.",
         )
-    return max(days, key=lambda item: item[0])
+    return days

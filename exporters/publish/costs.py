@@ -162,7 +162,7 @@ def _coverage(recent: pl.DataFrame) -> pl.DataFrame:
 
 
 def utilisation(recent: pl.DataFrame) -> pl.DataFrame:
-    """This will return rows of provider, account, scope and ratio: of each commitment, the cost used of used and unused.
+    """This will return rows of provider, account, scope and ratio: of each commitment, what was used of its cost.
 
     Args:
         recent: see recent_days.

@@ -10,6 +10,7 @@ from io import BytesIO
 import polars as pl
 
 from exporters.core.words import Origin
+from exporters.store.fx_history import HISTORY
 from exporters.store.read import manifests
 from exporters.store.shelf import Shelf
 from exporters.store.snapshot import FRAMES, MANIFEST, Manifest, Snapshot
@@ -28,6 +29,15 @@ def write_snapshot(shelf: Shelf, snapshot: Snapshot) -> Manifest:
         shelf.put(f"{manifest.id}/{name}.parquet", _parquet(snapshot.frame(name)))
     shelf.put(f"{manifest.id}/{MANIFEST}", manifest.to_json())
     return manifest
+
+
+def write_rates(shelf: Shelf, history: pl.DataFrame) -> None:
+    """This will put a history of exchange rates in the place of the one before, whole or not at all.
+
+    Raises:
+        StoreError: it could not be written.
+    """
+    shelf.put(HISTORY, _parquet(history))
 
 
 def clear_history(shelf: Shelf, source: str, *, now: datetime, retention_days: int) -> int:

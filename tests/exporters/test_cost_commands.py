@@ -50,6 +50,17 @@ def test_an_import_prints_totals_to_the_penny_and_what_was_left_out(config: Path
     assert "left out 1 not-a-number: AWS" in result.stderr
 
 
+def test_a_rate_that_is_older_than_its_day_is_named_with_what_to_do(tmp_path: Path) -> None:
+    """The packaged history ends months before the charge."""
+    path = tmp_path / "plain.yaml"
+    path.write_text(f"store: {{url: {tmp_path / 'store'}}}\n", encoding="utf-8")
+    day = {"BillingPeriodStart": "2029-01-01T00:00:00Z", "ChargePeriodStart": "2029-01-24T00:00:00Z"}
+    row = charge() | day | {"ChargePeriodEnd": "2029-01-24T01:00:00Z"}
+    said = typed(path, "import", str(write_csv(tmp_path / "a.csv", [row]))).stderr.replace("\n", " ")
+    assert "old rate USD of 2029-01-24 to 2029-01-24 is at the rate of 20" in said
+    assert "tuppence fetch fx" in said
+
+
 def test_a_restated_day_is_named_with_what_it_came_to_before(config: Path, tmp_path: Path) -> None:
     typed(config, "import", str(write_csv(tmp_path / "a.csv", [charge(3)])))
     later = write_csv(tmp_path / "b.csv", [charge(3, BilledCost="0.4")], made_at=NOW + timedelta(days=1))

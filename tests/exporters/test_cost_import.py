@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -14,8 +14,14 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
+from exporters.core.clock import FixedClock
 from exporters.core.errors import IntegrityError, SettingsError
+from exporters.core.frames import FxRate
+from exporters.cost_import import CostImporter
+from exporters.settings import ExporterSettings
 from exporters.store.costs import read_costs
+from exporters.store.shelf import open_shelf
+from exporters.store.write import write_rates
 from tests.exporters.focus_exports import (
     CREDIT,
     LOAD_BALANCER,
@@ -242,3 +248,30 @@ def test_months_older_than_those_that_are_kept_are_left_out_and_named(tmp_path: 
 def test_a_path_with_nothing_in_it_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="there is no export"):
         importer(tmp_path).run([str(tmp_path / "*.csv")])
+
+
+def test_days_convert_anew_once_the_rates_of_their_days_are_known(tmp_path: Path) -> None:
+    """The packaged history ends before the charge; its own day's rate comes later, and replaces the older one."""
+    path = write_csv(
+        tmp_path / "export.csv",
+        [
+            charge()
+            | {
+                "BillingPeriodStart": "2026-11-01T00:00:00Z",
+                "ChargePeriodStart": "2026-11-24T00:00:00Z",
+                "ChargePeriodEnd": "2026-11-24T01:00:00Z",
+            }
+        ],
+        made_at=datetime(2026, 11, 29, tzinfo=UTC),
+    )
+    settings = ExporterSettings.model_validate({"store": {"url": str(tmp_path / "store")}})
+    shelf = open_shelf(settings.store.url)
+    one = CostImporter(settings=settings, shelf=shelf, clock=FixedClock(datetime(2026, 11, 30, tzinfo=UTC)))
+    one.run([str(path)])
+    assert read_costs(shelf).days["fx_source"].to_list() == ["packaged"]
+    day = date(2026, 11, 24)
+    rate = {"currency": "USD", "gbp_per_unit": 0.8, "rate_date": day, "fx_source": "ecb"}
+    write_rates(shelf, FxRate.cast(pl.DataFrame([rate])))
+    assert one.run([str(path)]).months == ("2026-11",)
+    (row,) = read_costs(shelf).days.to_dicts()
+    assert (row["fx_date"], row["fx_source"], row["billed_gbp"]) == (day, "ecb", Decimal("0.08"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -23,11 +23,13 @@ from exporters.permissions import WITHOUT_RIGHTS
 from exporters.publish.health import Health
 from exporters.refresh import Refresher
 from exporters.settings import ExporterSettings, PackagedSettings
+from exporters.store.fx_history import read_history, stored_rates
 from exporters.store.read import current_prices, last_snapshot, manifests, sources
 from exporters.store.shelf import ObjectShelf, open_shelf
 from exporters.store.write import write_snapshot
 from tests.builders import NOON, fx_table, offer, offers, snapshot
 from tests.exporters.conftest import book_row
+from tests.fakes.fx import Answer, RateServer
 
 BOOK = next(source for source in SOURCES if source.name == "book")
 WriteBook = Callable[..., Path]
@@ -327,6 +329,37 @@ def test_rates_that_cannot_be_fetched_leave_those_on_the_shelf(book_settings: Ex
 
     assert outcome.error is not None
     assert len(manifests(run.shelf, "fx")) == 1
+
+
+def test_with_the_rates_of_today_comes_a_history_that_is_asked_for_again_before_it_ends(tmp_path: Path) -> None:
+    file = (
+        "<Envelope><Cube><Cube time='2026-11-30'><Cube currency='USD' rate='1.1'/><Cube currency='GBP' rate='0.825'/>"
+        "</Cube><Cube time='2026-11-02'><Cube currency='USD' rate='1.0'/><Cube currency='GBP' rate='0.8'/></Cube>"
+        "</Cube></Envelope>"
+    )
+    with RateServer(file.encode()) as server:
+        fx = {"currencies": ["USD"], "ecb_endpoint": f"{server.url}/eurofxref-daily.xml"}
+        document = {"store": {"url": str(tmp_path / "store")}, "sources": {"fx": fx}}
+        for _ in range(2):
+            run = refresher(ExporterSettings.model_validate(document))
+            assert run.refresh_fx().error is None
+        asked = list(server.requests)
+    assert asked == ["/eurofxref-daily.xml", "/eurofxref-hist-90d.xml", "/eurofxref-daily.xml"]
+    rates = stored_rates(run.shelf, date(2026, 11, 1), date(2026, 11, 30)).filter(currency="USD")
+    assert dict(rates.select("rate_date", "gbp_per_unit").rows()) == {
+        date(2026, 11, 2): pytest.approx(0.8),
+        date(2026, 11, 30): pytest.approx(0.75),
+    }
+
+
+def test_a_history_that_cannot_be_had_does_not_fail_the_rates_of_today(tmp_path: Path) -> None:
+    file = b"<E><Cube time='2026-11-30'><Cube currency='USD' rate='1.1'/><Cube currency='GBP' rate='0.825'/></Cube></E>"
+    with RateServer(file, Answer(b"gone", status=404)) as server:
+        fx = {"currencies": ["USD"], "ecb_endpoint": f"{server.url}/eurofxref-daily.xml"}
+        document = {"store": {"url": str(tmp_path / "store")}, "sources": {"fx": fx}}
+        run = refresher(ExporterSettings.model_validate(document))
+        assert run.refresh_fx().error is None
+    assert read_history(run.shelf).is_empty()
 
 
 def test_only_enabled_sources_are_refreshed(book_settings: ExporterSettings) -> None:

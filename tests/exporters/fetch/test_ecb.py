@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from exporters.core.errors import IntegrityError, SettingsError, TerminalSourceError, TransientSourceError
-from exporters.fetch.ecb import FxSettings, check_rates, ecb_quotes, fetch_rates
+from exporters.fetch.ecb import FxSettings, check_rates, ecb_quotes, fetch_history, fetch_rates
 from tests.fakes.fx import Answer, RateServer
 
 FRIDAY = date(2026, 10, 30)
@@ -264,3 +264,46 @@ def test_there_and_back_is_the_same_money(pound: Decimal, dollar: Decimal):
     body = ecb_file(("2026-10-30", {"GBP": str(pound), "USD": str(dollar)}))
     (usd, eur) = ecb_quotes(body, ("USD", "EUR"), where="test")
     assert abs(usd.gbp_per_unit * dollar - eur.gbp_per_unit) < Decimal("1e-24")
+
+
+MONDAYS_RATES = {"USD": "1.1102", "GBP": "0.83180"}
+
+
+def history(*answers: Answer | bytes, name: str = "eurofxref-daily.xml", **settings: object):
+    with RateServer(*answers) as server:
+        table = fetch_history(FxSettings(ecb_endpoint=f"{server.url}/stats/{name}", **settings))
+    return {(row["currency"], row["rate_date"]): row["gbp_per_unit"] for row in table.to_dicts()}, server.requests
+
+
+def test_the_last_90_days_lie_beside_the_daily_file_a_rate_a_day():
+    found, asked = history(ecb_file(("2026-10-30", ALL_RATES), ("2026-10-26", MONDAYS_RATES)), currencies=["USD"])
+    assert asked == ["/stats/eurofxref-hist-90d.xml"]
+    assert {key: round(rate, 6) for key, rate in found.items()} == {
+        ("USD", date(2026, 10, 26)): 0.749234,  # 0.8318 / 1.1102
+        ("USD", FRIDAY): 0.746330,
+    }
+
+
+def test_a_currency_that_one_day_lacks_has_no_rate_of_that_day():
+    found, _ = history(ecb_file(("2026-10-30", ALL_RATES), ("2026-10-26", MONDAYS_RATES)), currencies=["USD", "JPY"])
+    assert ("JPY", FRIDAY) in found
+    assert ("JPY", date(2026, 10, 26)) not in found
+
+
+def test_of_a_mirror_under_another_name_and_of_contract_currencies_no_history_is_asked_for():
+    assert history(FRIDAYS_FILE, name="rates.xml") == ({}, [])
+    found, _ = history(FRIDAYS_FILE, currencies=["USD", "EUR"], contract_rates={"USD": "0.75"})
+    assert {currency for currency, _ in found} == {"EUR"}
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [
+        (Answer(b"gone", status=404), TerminalSourceError),
+        (ecb_file(("2026-10-30", {"USD": "1.1"})), IntegrityError),
+        (ecb_file(("2026-10-30", {"USD": "0.00001", "GBP": "0.8"})), IntegrityError),
+    ],
+)
+def test_a_history_that_is_not_whole_or_not_believable_is_refused(answer: Answer | bytes, error: type[Exception]):
+    with pytest.raises(error):
+        history(answer, currencies=["USD"])
