@@ -15,6 +15,7 @@ from exporters.fetch.cost_files import DataFile
 from exporters.fetch.focus_file import Charges, open_charges, require_paired
 from exporters.normalise.cost_days import add_days, reduce_charges
 from tests.exporters.azure_charges import ACTUAL, AMORTISED, SUBSCRIPTION, Row, usage
+from tests.exporters.focus_exports import importer
 
 
 def written(folder: Path, rows: list[Row], name: str = "details.csv") -> DataFile:
