@@ -15,7 +15,7 @@ from typing import Final
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.models.dashboard import Dashboard
 
-from dashboards import burst, health, placement, prices, savings
+from dashboards import burst, costs, health, placement, prices, savings
 from dashboards.frame import Addresses
 
 FOLDER: Final = Path(__file__).parent / "grafana" / "dashboards"
@@ -24,6 +24,7 @@ DASHBOARDS: Final[Mapping[str, Callable[[Addresses], Dashboard]]] = {
     "tuppence-placement.json": placement.dashboard,
     "tuppence-burst.json": burst.dashboard,
     "tuppence-savings.json": savings.dashboard,
+    "tuppence-costs.json": costs.dashboard,
     "tuppence-health.json": health.dashboard,
 }
 """File name → what builds it; a new dashboard is a new line."""

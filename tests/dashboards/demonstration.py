@@ -28,6 +28,7 @@ from recommender.serve.last_plan import LastPlan
 from recommender.serving import RecommenderService
 from recommender.settings import RecommenderSettings
 from tests.builders import offer, offers, snapshot
+from tests.dashboards.billing import write_billing
 from tests.dashboards.reading import SCRAPE_SECONDS
 from tests.exporters.conftest import HEADER, book_row
 from tests.servers.prometheus import PrometheusServer, running_prometheus, wait_until
@@ -50,9 +51,9 @@ class World:
 def demonstration(folder: Path) -> Iterator[World]:
     """Two replicas of each service on the demonstration's data, scraped by one Prometheus.
 
-    Beside the packaged clouds and the on-prem rate card there are a price book with one row that is refused, and a
-    provider that has a list in pounds of its own. The racks have one node with L4 GPUs where the demonstration has
-    five, so that jobs overflow at any time of the day; one recommendation was accepted.
+    Beside the packaged clouds and the on-prem rate card there are a price book with one row that is refused, a
+    provider that has a list in pounds of its own, and billing exports up to today. The racks have one node with L4 GPUs
+    where the demonstration has five, so that jobs overflow at any time of the day; one recommendation was accepted.
     """
     exporter, recommender = _settings(folder)
     shelf = open_shelf(exporter.store.url)
@@ -87,6 +88,7 @@ def _settings(folder: Path) -> tuple[ExporterSettings, RecommenderSettings]:
     book = folder / "book.csv"
     book.write_text("\n".join([HEADER, book_row(), book_row(name="free", price="0")]) + "\n", encoding="utf-8")
     document["sources"] |= {"fx": {"source": "packaged"}, "book": {"enabled": True, "files": [str(book)]}}
+    document["costs"] = write_billing(folder / "billing", now=datetime.now(UTC))
     _take_racks_away(document)
     exporter = {name: document[name] for name in document if name in ExporterSettings.model_fields}
     recommender = {name: document[name] for name in document if name in RecommenderSettings.model_fields}

@@ -82,7 +82,7 @@ def test_each_dashboard_leads_to_the_others_with_the_time_and_the_choice_made(bo
     [others] = [link for link in board["links"] if link["type"] == "dashboards"]
     assert (others["keepTime"], others["includeVars"]) == (True, True)
     assert all(set(others["tags"]) <= set(one["tags"]) for one in BOARDS.values())
-    assert len({one["uid"] for one in BOARDS.values()}) == len(BOARDS) == 5
+    assert len({one["uid"] for one in BOARDS.values()}) == len(BOARDS) == 6
 
 
 def test_links_lead_to_the_services_by_addresses_that_nobody_can_change_in_the_browser(board: dict[str, Any]) -> None:

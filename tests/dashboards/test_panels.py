@@ -145,6 +145,32 @@ def open_savings(world: World) -> list[float]:
     return [float(one.monthly.saving.p50) for one in world.plan.recommendations if one.monthly and one.state == "open"]
 
 
+def test_what_was_paid_is_added_up_once_whatever_the_number_of_exporters(world: World) -> None:
+    """Azure: five days at 150 and two at 90 pounds a week; what services, accounts and regions come to is the same."""
+    by_service = rows(world, "Effective cost by service", "service", "window", provider="azure")
+    by_account = rows(world, "Effective cost by account", "account", "window", provider="azure")
+    assert {(window, value) for (_, window), value in by_service.items()} == {
+        (window, value) for (_, window), value in by_account.items()
+    }
+    assert all(value % 30 == 0 for value in by_service.values())
+
+
+def test_an_unusual_day_stands_with_what_was_expected_and_why_it_was_dear(world: World) -> None:
+    """Machines for 400 dollars in place of 200 for twice the hours; ECB 30 October 2026: 0.8338 / 1.1172."""
+    more = 200 * 0.8338 / 1.1172
+    what, machines = "Unusual costs of the last whole day", "Amazon Elastic Compute Cloud"
+    world.prometheus.wait_for(only(what).expression.replace("$provider", ".*"))
+    excess, expected = (
+        world.prometheus.values(substituted(QUERIES[what, ref].expression), "account", "service") for ref in "AB"
+    )
+    assert excess == {("2222", machines): pytest.approx(more)}
+    assert expected.keys() == excess.keys()
+    causes = rows(world, "Why the last whole day cost more or less", "what", "cause", provider="aws")
+    of_machines = {cause: value for (name, cause), value in causes.items() if name == f"2222 {machines}"}
+    assert sum(of_machines.values()) == pytest.approx(more)
+    assert of_machines["usage"] > 0.9 * more
+
+
 def test_two_replicas_do_not_double_the_open_saving(world: World) -> None:
     assert world.prometheus.wait_for('count(up{job="tuppence-recommender"} == 1) == 2')
     open_saving = sum(open_savings(world))
