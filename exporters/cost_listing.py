@@ -77,7 +77,7 @@ def costs_by(days: pl.DataFrame, by: CostBy) -> pl.DataFrame:
 
 
 def at_old_rates(days: pl.DataFrame) -> pl.DataFrame:
-    """This will return currency, first and last day, date and source of rates that are over a week older than their day.
+    """This will return currency, first and last day, date and source of rates over a week older than their day.
 
     A rate by contract or of a month (HMRC) is meant to hold longer.
 
