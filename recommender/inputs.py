@@ -15,7 +15,11 @@ import polars as pl
 import structlog
 
 from exporters.core.config_file import read_document, validate
+from exporters.core.cost_frames import Discount
 from exporters.core.errors import PricesUnavailableError, SettingsError
+from exporters.core.words import PriceBasis
+from exporters.store.costs import read_costs
+from exporters.store.discounts import MOST_DAYS_OLD, discounts, that_hold
 from exporters.store.read import Prices, combine, last_snapshots
 from exporters.store.shelf import open_readable
 from exporters.store.standing import read_standing
@@ -37,6 +41,7 @@ from recommender.observe.latency import latencies
 from recommender.observe.quotas_prometheus import namespace_quotas_at
 from recommender.observe.usage import Usage
 from recommender.observe.workloads import observe
+from recommender.place.effective import at_basis
 from recommender.settings import Policy, RecommenderSettings
 
 _log = structlog.get_logger(__name__)
@@ -141,12 +146,19 @@ def policy_of(settings: RecommenderSettings) -> Policy:
 
 
 def prices_at(settings: RecommenderSettings, *, at: datetime) -> Prices:
-    """This will return the prices of each source's last snapshot at a moment, at one rate per currency.
+    """This will return the prices that counted at a moment, at the basis that the settings name.
+
+    They are those of each source's last snapshot, at one rate per currency, with what bills known then show was paid.
 
     Raises:
-        PricesUnavailableError: the store holds no offer that may be used then.
+        PricesUnavailableError: the store holds no offer that may be used then, or no bills that effective prices need.
         StoreError: the store cannot be read.
     """
+    return at_basis(list_prices_at(settings, at=at), discounts_at(settings, at=at), settings.prices.price_basis)
+
+
+def list_prices_at(settings: RecommenderSettings, *, at: datetime) -> Prices:
+    """This will return prices as their sources gave them; see prices_at."""
     prices = combine(last_snapshots(open_readable(settings.prices.url), until=at), now=at)
     if prices.offers.is_empty():
         stale = ", ".join(manifest.id for manifest in prices.stale)
@@ -167,6 +179,28 @@ def commitments_at(settings: RecommenderSettings, prices: Prices, *, at: datetim
     if settings.prices.commitments == "ignore":
         return None
     return bought_ahead(read_standing(open_readable(settings.prices.url), until=at).commitments, prices.fx, at=at)
+
+
+def discounts_at(settings: RecommenderSettings, *, at: datetime) -> dy.DataFrame[Discount]:
+    """This will return what was really paid below list price, as far as bills that were known at a moment show it.
+
+    Raises:
+        PricesUnavailableError: effective prices are asked for, and no bill says what a machine cost.
+        StoreError: the store cannot be read.
+    """
+    days = settings.prices.discount_days
+    first = at.date() - timedelta(days=days + MOST_DAYS_OLD)
+    months = sorted({f"{first + timedelta(days=day):%Y-%m}" for day in range(days + MOST_DAYS_OLD + 1)})
+    paid = read_costs(open_readable(settings.prices.url), months=months, until=at).days
+    found = discounts(paid, until=at.date(), last_days=days)
+    if found.is_empty() and settings.prices.price_basis is PriceBasis.EFFECTIVE:
+        raise PricesUnavailableError(
+            "prices.price_basis is effective, and no bill of that time says what a machine with a list cost was paid",
+            where=f"{settings.prices.url} at {at:%Y-%m-%d %H:%M} UTC",
+            next_step="Import bills with list costs (tuppence costs import, then tuppence costs discounts), "
+            "or set prices.price_basis to list.",
+        )
+    return that_hold(found)
 
 
 def usage_at(settings: RecommenderSettings, *, at: datetime, window: Window | None) -> tuple[Usage, Window]:

@@ -14,6 +14,7 @@ from zoneinfo import available_timezones
 from pydantic import Field, field_validator, model_validator
 
 from exporters.core.config_file import Section
+from exporters.core.words import PriceBasis
 from recommender.deliver_settings import DeliverSettings
 from recommender.emit_settings import EmitSettings
 from recommender.rollout_settings import RolloutSettings
@@ -26,9 +27,16 @@ class PricesSettings(Section):
         default="tuppence-data/snapshots",
         description="Snapshot store: a folder, s3://, gs://, az://, or an exporter's https://…/snapshots.",
     )
+    price_basis: PriceBasis = Field(
+        default=PriceBasis.LIST,
+        description="list: the provider's prices; effective: what the bills in the store say was really paid for them.",
+    )
     commitments: Literal["use", "ignore"] = Field(
         default="use",
         description="use: capacity that the store says is bought ahead costs nothing more until it is used up.",
+    )
+    discount_days: int = Field(
+        default=30, ge=7, le=365, description="Whole days of bills that tell how far below list price was really paid."
     )
 
 

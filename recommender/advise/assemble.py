@@ -25,6 +25,7 @@ from recommender.advise.owned import owned_pools, scarce_capacity
 from recommender.advise.paid_nodes import current_less_paid, less_paid
 from recommender.advise.plan import (
     Breach,
+    DiscountUsed,
     Inputs,
     Placement,
     Plan,
@@ -40,6 +41,7 @@ from recommender.advise.simulate import simulated
 from recommender.advise.totals import summary
 from recommender.place.committed import pool_of
 from recommender.place.constraints import BINDING
+from recommender.place.effective import used_discounts
 from recommender.place.rule import reasons
 
 
@@ -190,6 +192,8 @@ def _breaches(workloads: pl.DataFrame, broken: Mapping[int, _Broken], ids: Mappi
 def _inputs(question: Question) -> Inputs:
     start, end = question.usage_window
     return Inputs(
+        price_basis=question.prices.basis,
+        discounts=_discounts(question),
         snapshots=_snapshots(question.prices.used),
         stale_snapshots=_snapshots(question.prices.stale),
         exchange_rates=_rates(question.prices),
@@ -198,6 +202,21 @@ def _inputs(question: Question) -> Inputs:
         fleet_sha256=frame_sha256(question.pools),
         policy_sha256=model_sha256(question.policy),
     )
+
+
+def _discounts(question: Question) -> tuple[DiscountUsed, ...]:
+    """Of machines of the fleet."""
+    return tuple(
+        DiscountUsed(
+            region=one["region"] or None,
+            instance_family=one["instance_family"] or None,
+            **{name: one[name] for name in _OF_DISCOUNT},
+        )
+        for one in used_discounts(question.prices, question.pools).iter_rows(named=True)
+    )
+
+
+_OF_DISCOUNT = ("provider", "capacity_type", "discount_ratio", "list_gbp", "paid_gbp", "days", "last_day")
 
 
 def _rates(prices: Prices) -> tuple[RateUsed, ...]:

@@ -16,6 +16,7 @@ from recommender.advise.evidence import FlowFinder, PriceFinder
 from recommender.advise.expected import observed_days, saving_range, trust
 from recommender.advise.explain import explanation, title
 from recommender.advise.identity import advice_id, etag
+from recommender.advise.other_basis import at_other_basis
 from recommender.advise.record import (
     Guards,
     Kind,
@@ -99,8 +100,11 @@ class Builder:
             xor_group="/".join((target.cluster, target.namespace, target.workload_kind, target.workload)),
             guards=self._guards(row) if saves else None,
             refused=own_refusals,
-            explanation=explanation(
-                current, recommended, one_off, own_refusals, owed_to=owed_to, wants_latency=row["goal"] == "latency"
+            explanation=(
+                *explanation(
+                    current, recommended, one_off, own_refusals, owed_to=owed_to, wants_latency=row["goal"] == "latency"
+                ),
+                *at_other_basis(current, recommended, prices, basis=self.question.prices.basis),
             ),
             proposed_at=self.question.at,
             expires_at=self.question.at + timedelta(hours=self.question.expires_after_hours),

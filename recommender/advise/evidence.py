@@ -7,9 +7,10 @@ from typing import Any, Literal
 
 import polars as pl
 
-from exporters.core.words import NO_ZONE, OperatingSystem
+from exporters.core.words import NO_ZONE, OperatingSystem, PriceBasis
 from exporters.store.read import Prices
 from recommender.advise.record import EgressEvidence, PriceEvidence
+from recommender.place.effective import with_discount
 from recommender.place.tiers import PROVENANCE
 
 _DIGITS = 9
@@ -36,7 +37,8 @@ class PriceFinder:
         wanted = pl.concat(
             moving.select(pl.col(f"{prefix}_{name}").alias(name) for name in _FOUND_BY) for _, prefix in sides
         )
-        found = offers.join(wanted.unique(), on=_FOUND_BY, how="semi")
+        found = with_discount(offers.join(wanted.unique(), on=_FOUND_BY, how="semi"), prices.discounts)
+        self._basis = prices.basis
         self._offers = {tuple(row[name] for name in _FOUND_BY): row for row in found.iter_rows(named=True)}
         self._told: dict[tuple[str, ...], PriceEvidence] = {}
 
@@ -66,9 +68,19 @@ class PriceFinder:
             capacity_type=offer["capacity_type"],
             price_per_hour=float(offer["price_per_hour"]),
             max_age_hours=manifest.max_age_hours,
+            **_both(offer, self._basis),
             **{name: _rounded(offer[name]) for name in _GBP},
             **{name: offer[name] for name in _AS_GIVEN},
         )
+
+
+def _both(offer: Mapping[str, Any], basis: PriceBasis) -> dict[str, float | None]:
+    """The price at either basis; nothing where no bill says that other than list is paid."""
+    if not offer["discount_ratio"]:
+        return {}
+    own, paid = offer["gbp_per_hour"], 1 - offer["discount_ratio"]
+    at_list = own if basis is PriceBasis.LIST else own / paid
+    return {"list_gbp_per_hour": _rounded(at_list), "effective_gbp_per_hour": _rounded(at_list * paid)}
 
 
 _GBP = ("gbp_per_hour", "gbp_per_vcpu_hour", "gbp_per_gib_hour", "gbp_per_gpu_hour", "marginal_gbp_per_hour")

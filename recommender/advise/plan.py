@@ -12,6 +12,7 @@ from typing import Any
 
 from pydantic import Field
 
+from exporters.core.words import PriceBasis
 from recommender.advise.capacity_record import CapacityRecommendation
 from recommender.advise.commitment_record import CommitmentPlanned
 from recommender.advise.record import Gbp, Part, Recommendation, Refusal, WorkloadName
@@ -46,8 +47,30 @@ class RateUsed(Part):
     fx_source: str
 
 
+class DiscountUsed(Part):
+    """How far below list price the bills say that machines of the fleet are really paid."""
+
+    provider: str
+    region: str | None = Field(default=None, description="Absent: evidence of all regions together.")
+    instance_family: str | None = Field(default=None, description="Absent: evidence of all families together.")
+    capacity_type: str
+    discount_ratio: float = Field(description="1 − paid ÷ list; below nought: more than list was paid.")
+    list_gbp: float = Field(description="What the charges behind it come to at list price.")
+    paid_gbp: float = Field(description="What was paid for them, without commitments, credits and tax.")
+    days: int
+    last_day: date
+
+
 class Inputs(Part):
     """What the plan was made from."""
+
+    price_basis: PriceBasis = Field(
+        default=PriceBasis.LIST,
+        description="list: the providers' prices; effective: less the discounts below, where there is one.",
+    )
+    discounts: tuple[DiscountUsed, ...] = Field(
+        default=(), description="Known of machines of the fleet, whatever the price basis."
+    )
 
     snapshots: tuple[SnapshotUsed, ...]
     stale_snapshots: tuple[SnapshotUsed, ...]

@@ -162,7 +162,11 @@ class PriceEvidence(Part):
     capacity_type: str
     price_per_hour: float = Field(description="Native money per machine-hour.")
     currency: str
-    gbp_per_hour: float
+    gbp_per_hour: float = Field(description="At the plan's price basis.")
+    list_gbp_per_hour: float | None = Field(
+        default=None, description="At list price; here and below absent: no bill says that other than list is paid."
+    )
+    effective_gbp_per_hour: float | None = Field(default=None, description="What is really paid, by the bills.")
     gbp_per_vcpu_hour: float
     gbp_per_gib_hour: float
     gbp_per_gpu_hour: float | None = None

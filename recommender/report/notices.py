@@ -7,7 +7,9 @@ from datetime import timedelta
 
 from exporters.core.money import pounds
 from exporters.core.units import HOURS_PER_MONTH
-from recommender.advise.plan import Machines, Plan
+from exporters.core.words import PriceBasis
+from recommender.advise.plan import DiscountUsed, Inputs, Machines, Plan
+from recommender.place.effective import BOTH_SHOWN_FROM
 from recommender.report import words
 from recommender.report.node_words import nodes_in_words
 
@@ -33,6 +35,7 @@ def _notices(plan: Plan) -> Iterator[str]:
         )
     if stale := sorted({one.source for one in inputs.stale_snapshots}):
         yield f"Prices of {', '.join(stale)} are too old and were left out; see “How fresh the prices are”."
+    yield from _price_basis(inputs)
     if (gap := plan.generated_at - inputs.usage_window.end) > USAGE_OLD_AFTER:
         yield f"The usage ends {words.age(gap)} before this evaluation."
     if unsolved := [one for one in plan.breaches if one.recommendation_id is None]:
@@ -41,6 +44,32 @@ def _notices(plan: Plan) -> Iterator[str]:
             named += f"; and {words.number_text(len(unsolved) - MOST_NAMED)} more"
         many = words.count(len(unsolved), "workload runs", "workloads run")
         yield f"{many} against a hard rule, and no legal place has room and a price: {named}."
+
+
+def _price_basis(inputs: Inputs) -> Iterator[str]:
+    """Which prices count, where the bills say that they are not the list prices."""
+    far = [one for one in inputs.discounts if abs(one.discount_ratio) > BOTH_SHOWN_FROM]
+    named = "; ".join(_discount(one) for one in far[:MOST_NAMED])
+    more = f"; and {words.number_text(len(far) - MOST_NAMED)} more" if len(far) > MOST_NAMED else ""
+    if inputs.price_basis is PriceBasis.EFFECTIVE:
+        yield (
+            "Prices are those really paid, by the bills, where these say so; the others are list prices"
+            f"{f' ({named}{more})' if far else ''}."
+        )
+    elif far:
+        yield (
+            f"Prices are list prices, and the bills say that other prices are really paid ({named}{more}): set "
+            "prices.price_basis to effective to count with those."
+        )
+
+
+def _discount(one: DiscountUsed) -> str:
+    what = " ".join(part for part in (one.provider, one.region, one.instance_family, one.capacity_type) if part)
+    way = "below" if one.discount_ratio >= 0 else "above"
+    return (
+        f"{what} {words.percent(abs(one.discount_ratio))} {way} list, "
+        f"of {pounds(one.list_gbp)} on {words.count(one.days, 'day')}"
+    )
 
 
 def counting(plan: Plan) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from recommender.explained import TERMS
 from recommender.ledger.events import Event, EventKind
 from recommender.report import words
 from recommender.report.capacity_lines import class_of, hourly
+from recommender.report.evidence_words import at_the_other_basis
 from recommender.serve.advice_index import Advice, owner_of, target_of
 
 VERBS = {
@@ -64,6 +65,7 @@ class Price:
     native: str
     conversion: str
     gbp: str
+    beside: str
     origin: str
     observed: str
     is_old: bool
@@ -252,6 +254,10 @@ def capacity_facts(one: CapacityRecommendation) -> Iterator[str]:
             f"it pays above {words.percent(even.break_even_ratio)} of the time; "
             f"it was short {words.percent(even.short_ratio)} of {even.observed_hours:g} hours"
         )
+    if (bought := one.commitment) is not None:
+        if bought.decide_by is not None:
+            yield f"Decide by {words.moment(bought.decide_by)}"
+        yield f"It pays above {words.percent(bought.break_even_ratio)} of the time"
 
 
 def history_of(events: Iterable[Event]) -> tuple[Happened, ...]:
@@ -284,6 +290,7 @@ def _price(one: PriceEvidence, *, now: datetime) -> Price:
         native=words.shown(f"{one.price_per_hour:g} {one.currency}"),
         conversion="in pounds at its source" if one.currency == GBP else words.shown(conversion),
         gbp=rate(one.gbp_per_hour),
+        beside=at_the_other_basis(one),
         origin=words.ORIGINS.get(one.origin, one.origin),
         observed=f"{words.moment(one.observed_at)}, {words.age(age)} old",
         is_old=one.max_age_hours is not None and age.total_seconds() > one.max_age_hours * 3600,

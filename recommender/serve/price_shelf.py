@@ -1,4 +1,4 @@
-"""The edge to the price store for pages: the prices of today, read again only when a source has a newer snapshot."""
+"""The edge to the price store for pages: list prices of today, read again only when a source has a newer snapshot."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from exporters.core.clock import Clock
 from exporters.store.read import Prices, newest_ids
 from exporters.store.shelf import open_readable
-from recommender.inputs import prices_at
+from recommender.inputs import list_prices_at
 from recommender.settings import RecommenderSettings
 
 LOOK_AGAIN_AFTER = timedelta(minutes=1)
@@ -58,6 +58,6 @@ class PriceShelf:
             if known is not None and is_same and now - known.read_at < READ_AGAIN_AFTER:
                 prices, read_at = known.prices, known.read_at
             else:
-                prices, read_at = prices_at(settings, at=now), now
+                prices, read_at = list_prices_at(settings, at=now), now
             self._known = _Known(settings.prices.url, ids, prices, read_at, now)
             return prices

@@ -13,6 +13,7 @@ from typing import Any
 import dataframely as dy
 import polars as pl
 
+from exporters.core.cost_frames import Discount
 from exporters.core.frames import EgressRate, Offer
 from exporters.store.read import Prices, combine
 from exporters.store.snapshot import Snapshot
@@ -114,6 +115,34 @@ def standard_prices() -> Prices:
 def standard_pools() -> dy.DataFrame[Pool]:
     """This will return the four pools."""
     return pools(*FLEET)
+
+
+def discounts(*rows: dict[str, Any]) -> dy.DataFrame[Discount]:
+    """This will return discounts of the given rows; what a row leaves out is 40 % on AWS London's m5 on demand."""
+    row = {
+        "provider": "aws",
+        "region": "eu-west-2",
+        "instance_family": "m5",
+        "capacity_type": "on-demand",
+        "verdict": "holds",
+        "discount_ratio": 0.4,
+        "list_gbp": 1000.0,
+        "contracted_gbp": 600.0,
+        "effective_gbp": 600.0,
+        "billed_gbp": 600.0,
+        "adjustment_gbp": 0.0,
+        "paid_gbp": 600.0,
+        "committed_list_gbp": 0.0,
+        "committed_gbp": 0.0,
+        "vcpu_hours": 20_000.0,
+        "days": 30,
+        "first_day": NOON.date() - timedelta(days=31),
+        "last_day": NOON.date() - timedelta(days=2),
+        "accounts": 1,
+        "charges": 720,
+        "charges_left_out": 0,
+    }
+    return Discount.validate(pl.DataFrame([row | one for one in rows], schema=Discount.create_empty().schema))
 
 
 def fx_snapshot() -> Snapshot:
