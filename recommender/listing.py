@@ -32,6 +32,11 @@ def _write_tables(report: Report) -> None:
     if report.capacity:
         sys.stdout.write("\n")
         print_table(capacity_table(report), title="Bursts and owned capacity", right=("cost",))
+    if report.commitments:
+        sys.stdout.write("\n")
+        print_table(
+            commitment_table(report), title="Commitments", right=("£/h", "used now", "by the plan", "unused £/h")
+        )
     if report.refused:
         sys.stdout.write("\n")
         print_table(refused_table(report), title="Refused, and what that costs", right=("a month",))
@@ -70,6 +75,22 @@ def capacity_table(report: Report) -> pl.DataFrame:
             "confidence": one.confidence,
         }
         for one in report.capacity
+    )
+
+
+def commitment_table(report: Report) -> pl.DataFrame:
+    """This will return one row a commitment that has not ended."""
+    return _table(
+        {
+            "commitment": one.id,
+            "scope": f"{one.scope}\n{one.note}" if one.note else one.scope,
+            "£/h": one.cost,
+            "used now": one.used,
+            "by the plan": one.planned,
+            "unused £/h": one.unused,
+            "ends": one.ends,
+        }
+        for one in report.commitments
     )
 
 

@@ -101,6 +101,8 @@ def _row(row: Mapping[str, Any], given: list[tuple[Allotment, float]], *, horizo
 
 def _bought(row: Mapping[str, Any]) -> str:
     parts = [f"{row[name]:g} {unit}" for name, unit in _UNITS.items() if row[name] is not None]
+    if row["instances"] == 1:
+        parts[0] = "1 instance"
     if row["money_gbp"] is not None:
         parts.append(f"{rate(row['money_gbp'])} an hour")
     return ", ".join(parts) or "nothing that is known"

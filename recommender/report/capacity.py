@@ -59,8 +59,10 @@ def _when(one: CapacityRecommendation) -> Iterator[str]:
         yield f"ask for nodes by {words.moment(one.latest_useful_start)}"
     if one.earliest_return is not None:
         yield f"home at the earliest at {words.moment(one.earliest_return)}"
-    if one.break_even is not None:
-        yield f"pays above {words.percent(one.break_even.break_even_ratio)} of the time"
+    if (even := one.break_even or one.commitment) is not None:
+        yield f"pays above {words.percent(even.break_even_ratio)} of the time"
+    if one.commitment is not None and one.commitment.decide_by is not None:
+        yield f"decide by {words.day(one.commitment.decide_by)}"
 
 
 def capacity_rows(plan: Plan) -> Iterator[Mapping[str, Any]]:

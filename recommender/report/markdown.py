@@ -113,6 +113,7 @@ def _standing(report: Report) -> Iterable[Sequence[str]]:
             ],
             right=(2, 3, 6, 7, 8),
         )
+    yield from _commitments(report)
     yield from week.demand(report)
     yield from _capacity(report)
     yield from _learnt(report)
@@ -132,6 +133,21 @@ def _standing(report: Report) -> Iterable[Sequence[str]]:
         yield left(len(report.unknown) - MOST_ROWS)
     else:
         yield ["Something could be said of every workload.", ""]
+
+
+def _commitments(report: Report) -> Iterable[Sequence[str]]:
+    if not report.commitments:
+        return
+    yield ["## Commitments", ""]
+    yield table(
+        ("Commitment", "Scope", "An hour", "Used now", "Used as advised", "Unused, an hour", "Ends", "Note"),
+        [
+            (one.id, one.scope, one.cost, one.used, one.planned, one.unused, one.ends, one.note)
+            for one in report.commitments[:MOST_ROWS]
+        ],
+        right=(2, 3, 4, 5),
+    )
+    yield left(len(report.commitments) - MOST_ROWS)
 
 
 def _capacity(report: Report) -> Iterable[Sequence[str]]:

@@ -84,6 +84,7 @@ def of_owner(plan: Plan, owner: str) -> Plan:
             "machines": None,
             "owned_capacity": (),
             "scarce_capacity": (),
+            "commitments": (),
             "placements": placed,
             "recommendations": ranked,
             "capacity": tuple(one for one in plan.capacity if owner_of(one) == owner),

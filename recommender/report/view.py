@@ -117,6 +117,29 @@ class OwnedCapacity:
 
 
 @dataclass(frozen=True, slots=True)
+class CommitmentRow:
+    """What is bought ahead, and how much of it the fleet takes.
+
+    Args:
+        scope: what was bought, and where it holds.
+        cost: of all of it, an hour.
+        unused: what is paid an hour, under the plan, for what nothing takes.
+        note: what a reader must know; empty: nothing.
+    """
+
+    id: str
+    scope: str
+    cost: str
+    used: str
+    used_ratio: float
+    planned: str
+    planned_ratio: float
+    unused: str
+    ends: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
 class CapacityAdvice:
     """One piece of advice on owned capacity; what it changes is no saving."""
 
@@ -224,7 +247,8 @@ class Report:
         owed: advice owed to a rule, in no saving.
         top: the ten that surely save most.
         rest: the others.
-        capacity: advice on owned capacity: bursts, returns, more nodes.
+        capacity: advice on owned capacity: bursts, returns, more nodes, what to buy ahead.
+        commitments: what is bought ahead already.
         machines: what packed nodes cost now and as planned, one line; empty: the plan does not say.
         plan: what it was made from; its document and its rows are for machines.
         more: what stands in the document besides the plan.
@@ -271,6 +295,7 @@ class Report:
     demand: DemandSection | None = None
     charts: tuple[Chart, ...] = ()
     owner_tables: tuple[OwnerTable, ...] = ()
+    commitments: tuple[CommitmentRow, ...] = ()
 
     @property
     def advice(self) -> Sequence[Advice]:

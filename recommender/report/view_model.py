@@ -17,6 +17,7 @@ from recommender.advise.plan import OwnedPool, Plan
 from recommender.advise.record import Kind, PricedPlace, Recommendation
 from recommender.report import words
 from recommender.report.capacity import capacity_section
+from recommender.report.commitments import commitment_section
 from recommender.report.document import week_document
 from recommender.report.figures import figures_of
 from recommender.report.many import Told
@@ -64,6 +65,7 @@ def report_of(plan: Plan, week: Week | None = None, facts: WeekFacts | None = No
         refused=refused_offers(plan, limit=TOP),
         owned=tuple(_owned(one, plan) for one in plan.owned_capacity),
         capacity=capacity_section(plan),
+        commitments=commitment_section(plan),
         owners=owners(plan, facts),
         sources=sources(plan, old_after=SOURCE_OLD_AFTER),
         unknown=unknown(plan),

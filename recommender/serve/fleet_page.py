@@ -62,6 +62,7 @@ def fleet_page(last: LastPlan, access: Access, settings: Callable[[], Recommende
             who=access.visitor(request).shown_name,
             report=report,
             clusters=clusters_of(plan, settings().clusters),
+            most=_SHOWN,
             unknown=report.unknown[:_SHOWN],
             more=max(0, len(report.unknown) - _SHOWN),
             refused=[(words.rule(one.rule), words.number_text(one.offers)) for one in plan.summary.refused_offers],
