@@ -20,7 +20,7 @@ import polars as pl
 from exporters.core.cost_frames import COST, Charge, CommitmentStatus
 from exporters.core.errors import IntegrityError
 from exporters.fetch.azure_costs_rows import PROVIDER, category_expr, region_expr
-from exporters.fetch.focus_rows import EACH, money, number, once_each, owner, reject_reason, vcpu_hours
+from exporters.fetch.focus_rows import EACH, first_value, money, number, once_each, reject_reason, vcpu_hours
 
 SPELLINGS: Final[Mapping[str, tuple[str, ...]]] = {
     "BillingAccountId": ("billingaccountid",),
@@ -154,7 +154,7 @@ def details_charges(raw: pl.LazyFrame, report: Report, *, owner_tags: Sequence[s
     row["commitment_status"] = _status(kind, row["commitment_discount_id"])
     row |= _quantities(names, row["charge_category"], counts=counts)
     row["machine"] = pl.when(row["consumed_unit"] == "Hours").then(_stated(names, _MACHINE, pl.String()))
-    row["owner"] = owner("Tags" if "Tags" in names else None, schema, owner_tags)
+    row["owner"] = first_value("Tags" if "Tags" in names else None, schema, owner_tags)
     row["reject"] = reject_reason(_read(report), row)
     return raw.select(**{name: row[name] for name in Charge.column_names()})
 

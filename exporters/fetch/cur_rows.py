@@ -16,12 +16,12 @@ import polars as pl
 from exporters.core.cost_frames import COST, Charge, CommitmentStatus
 from exporters.fetch.focus_columns import CUR
 from exporters.fetch.focus_rows import (
+    first_of_columns,
+    first_value,
     machine_of_usage,
     moment,
     money,
     number,
-    owner,
-    owner_of_columns,
     reject_reason,
     text,
     time_format,
@@ -61,6 +61,9 @@ def cur_charges(raw: pl.LazyFrame, *, owner_tags: Sequence[str]) -> pl.LazyFrame
         name = theirs.get(ours)
         return pl.lit(None, pl.String) if name is None else text(name, schema[name])
 
+    def product(key: str) -> pl.Expr:
+        return first_value(theirs.get("product"), schema, [key])
+
     def amount(name: str) -> pl.Expr:
         return money(name, schema[name]).fill_null(0) if name in schema else pl.lit(0).cast(COST)
 
@@ -78,7 +81,7 @@ def cur_charges(raw: pl.LazyFrame, *, owner_tags: Sequence[str]) -> pl.LazyFrame
         "provider": pl.lit(PROVIDER),
         "billing_account": words("billing_account"),
         "sub_account": words("sub_account"),
-        "service": pl.coalesce(words("service"), words("service_code")),
+        "service": pl.coalesce(words("service"), product("product_name"), words("service_code")),
         "region": words("region"),
         "sku_id": words("sku_id"),
         "resource_id": words("resource_id"),
@@ -95,8 +98,9 @@ def cur_charges(raw: pl.LazyFrame, *, owner_tags: Sequence[str]) -> pl.LazyFrame
         "consumed_quantity": pl.when(is_usage).then(number(theirs.get("consumed_quantity"))),
         "consumed_unit": words("consumed_unit"),
     }
-    row["vcpu_hours"] = vcpu_hours(row, number(theirs["vcpu"]) if "vcpu" in theirs else None)
-    row["machine"] = pl.coalesce(words("machine"), machine_of_usage(words("usage_type")))
+    vcpus = pl.coalesce(number(theirs.get("vcpu")), product("vcpu").cast(pl.Float64, strict=False))
+    row["vcpu_hours"] = vcpu_hours(row, vcpus)
+    row["machine"] = pl.coalesce(words("machine"), product("instance_type"), machine_of_usage(words("usage_type")))
     row["owner"] = _owner(theirs, schema, owner_tags)
     row["reject"] = reject_reason(theirs, row)
     return raw.select(**{name: row[name] for name in Charge.column_names()})
@@ -152,6 +156,6 @@ def _status(kind: pl.Expr, commitment: pl.Expr) -> pl.Expr:
 def _owner(theirs: Mapping[str, str], schema: pl.Schema, owner_tags: Sequence[str]) -> pl.Expr:
     """CUR 2.0 has a map of tags; the older report has a column a tag."""
     if "tags" in theirs:
-        return owner(theirs["tags"], schema, owner_tags)
+        return first_value(theirs["tags"], schema, owner_tags)
     tags = {name.removeprefix(_OLD_TAGS): pl.col(name) for name in schema if name.startswith(_OLD_TAGS)}
-    return owner_of_columns(tags, owner_tags)
+    return first_of_columns(tags, owner_tags)

@@ -133,6 +133,7 @@ CUR: Final = ColumnMap(
         "consumed_unit": "pricing_unit",
         "pricing_term": "pricing_term",
         "vcpu": "product_vcpu",
+        "product": "product",
         "machine": "product_instance_type",
         "usage_type": "line_item_usage_type",
     },

@@ -75,7 +75,7 @@ def focus_charges(raw: pl.LazyFrame, found: ColumnMap, *, owner_tags: Sequence[s
     row["consumed_quantity"] = number(theirs.get("consumed_quantity"))
     row["vcpu_hours"] = vcpu_hours(row, _stated_vcpus(theirs.get("details"), schema, row["consumed_unit"]))
     row["machine"] = _machine(theirs, schema, row["consumed_unit"])
-    row["owner"] = owner(theirs.get("tags"), schema, owner_tags)
+    row["owner"] = first_value(theirs.get("tags"), schema, owner_tags)
     row["reject"] = reject_reason(theirs, row)
     return raw.select(**{name: row[name] for name in Charge.column_names()})
 
@@ -172,52 +172,50 @@ def once_each(texts: pl.Expr, read: pl.Expr, kind: pl.DataType) -> pl.Expr:
     return texts.map_batches(of_these, return_dtype=kind, is_elementwise=True)
 
 
-def owner(name: str | None, schema: pl.Schema, owner_tags: Sequence[str]) -> pl.Expr:
-    """This will return the value of the first owner tag that has one; of a JSON object, a map or a list of pairs.
+def first_value(name: str | None, schema: pl.Schema, keys: Sequence[str]) -> pl.Expr:
+    """This will return the value of the first key that has one; of a JSON object, a map or a list of pairs.
 
     Args:
-        name: the column of tags; None: there is none.
+        name: the column of tags, or of other pairs; None: there is none.
         schema: the columns of the export.
-        owner_tags: keys in the order in which they count; any case, words joined by ``-``, ``_``, a space or nothing.
+        keys: in the order in which they count; any case, words joined by ``-``, ``_``, a space or nothing.
     """
-    if name is None or not owner_tags:
+    if name is None or not keys:
         return pl.lit(None, pl.String)
     kind = schema[name]
     if isinstance(kind, pl.Struct):
-        return owner_of_columns(
-            {field.name: pl.col(name).struct.field(field.name) for field in kind.fields}, owner_tags
-        )
+        return first_of_columns({field.name: pl.col(name).struct.field(field.name) for field in kind.fields}, keys)
     if isinstance(kind, pl.List):
         element = pl.element()
         key, value = element.struct.field("key").cast(pl.String), element.struct.field("value").cast(pl.String)
         found = (
-            pl.col(name).list.eval(value.filter(key.str.contains(f"^{tag_pattern(tag)}$"), value != "")).list.first()
-            for tag in owner_tags
+            pl.col(name).list.eval(value.filter(key.str.contains(f"^{key_pattern(wanted)}$"), value != "")).list.first()
+            for wanted in keys
         )
         return pl.coalesce(found)
-    return once_each(pl.col(name), pl.coalesce(_json_value(EACH, tag) for tag in owner_tags), pl.String())
+    return once_each(pl.col(name), pl.coalesce(_json_value(EACH, wanted) for wanted in keys), pl.String())
 
 
-def owner_of_columns(columns: Mapping[str, pl.Expr], owner_tags: Sequence[str]) -> pl.Expr:
-    """This will return the value of the first owner tag that has one, of tags that have a column each."""
+def first_of_columns(columns: Mapping[str, pl.Expr], keys: Sequence[str]) -> pl.Expr:
+    """This will return the value of the first key that has one, of keys that have a column each."""
     values = [
         value.cast(pl.String).replace("", None)
-        for tag in owner_tags
+        for wanted in keys
         for key, value in columns.items()
-        if re.fullmatch(tag_pattern(tag), key)
+        if re.fullmatch(key_pattern(wanted), key)
     ]
     return pl.coalesce(values) if values else pl.lit(None, pl.String)
 
 
-def tag_pattern(tag: str) -> str:
-    """This will return what finds a tag's key: in any case, however its words are joined."""
-    return "(?i:" + "[-_ ]?".join(re.escape(word) for word in re.split(r"[-_ ]", tag)) + ")"
+def key_pattern(key: str) -> str:
+    """This will return what finds a key: in any case, however its words are joined."""
+    return "(?i:" + "[-_ ]?".join(re.escape(word) for word in re.split(r"[-_ ]", key)) + ")"
 
 
-def _json_value(tags: pl.Expr, tag: str) -> pl.Expr:
+def _json_value(pairs: pl.Expr, key: str) -> pl.Expr:
     """The value of a key of a JSON object, unless it is empty. A quote inside a value is escaped, so none matches."""
     value = r'(?:"((?:[^"\\]|\\.)+)"|(true|-?\d[^,}\s]*))'
-    found = tags.str.extract_groups(rf'[{{,]\s*"{tag_pattern(tag)}"\s*:\s*{value}')
+    found = pairs.str.extract_groups(rf'[{{,]\s*"{key_pattern(key)}"\s*:\s*{value}')
     return pl.coalesce(found.struct.field("1").str.replace_all(r"\\(.)", "$1"), found.struct.field("2"))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -289,6 +290,23 @@ def test_each_line_item_type_of_a_cur_has_its_amortised_cost(
 
 def test_hours_of_a_machine_in_a_cur_are_vcpu_hours(tmp_path: Path) -> None:
     assert of_csv(tmp_path, line("Usage"))["vcpu_hours"].to_list() == [4.0]
+
+
+PRODUCT = {"product_name": "Amazon Elastic Compute Cloud", "vcpu": "8", "instance_type": "m7i.2xlarge"}
+
+
+def test_cur_2_keeps_facts_of_the_product_in_a_map(tmp_path: Path) -> None:
+    """AWS, CUR 2.0 table dictionary: product is a map of the attributes that have no column of their own."""
+    row = line("Usage", product=json.dumps(PRODUCT))
+    del row["product_vcpu"]
+    as_text = of_csv(tmp_path, row)
+    pairs = pl.Series([[{"key": key, "value": value} for key, value in PRODUCT.items()]])
+    (folder := tmp_path / "parquet").mkdir()
+    path = folder / "cur.parquet"
+    pl.DataFrame([row], schema=dict.fromkeys(row, pl.String)).with_columns(product=pairs).write_parquet(path)
+    for found in (as_text, read(path)):
+        (charge_read,) = found.select("service", "vcpu_hours", "machine").rows()
+        assert charge_read == ("Amazon Elastic Compute Cloud", 8.0, "m7i.2xlarge")
 
 
 OLD_NAMES = {
