@@ -13,10 +13,12 @@ from exporters.core.settings_file import ConfigOption
 from exporters.cost_change_commands import OutputOption, ProviderOption, read_settings
 from exporters.cost_listing import discounts_for_reading
 from exporters.store.costs import read_costs
-from exporters.store.discounts import DISCOUNT_DAYS, discounts
+from exporters.store.discounts import discounts
 from exporters.store.shelf import open_shelf
 
-DaysOption = Annotated[int | None, typer.Option(min=1, help="How many of the last whole days count; default: 30.")]
+DaysOption = Annotated[
+    int | None, typer.Option(min=1, help="How many of the last whole days count; default: costs.discount_days.")
+]
 
 
 def list_discounts(
@@ -29,7 +31,7 @@ def list_discounts(
     with errors_explained():
         settings, today = read_settings(config), SystemClock().now().date()
         paid = read_costs(open_shelf(settings.store.url)).days
-        found = discounts(paid, until=today, last_days=days or DISCOUNT_DAYS).filter(
+        found = discounts(paid, until=today, last_days=days or settings.costs.discount_days).filter(
             pl.lit(value=True) if not provider else pl.col("provider").is_in(provider)
         )
     write_rows(found, output, table=discounts_for_reading(found))

@@ -61,6 +61,7 @@ class CostService:
                 name=f"{PREFIX}-{source.name}",
                 minutes=getattr(settings.costs, source.name).refresh_minutes,
                 run=partial(self._ask, refresher, source),
+                first=refresher.next_time(source),
             )
             for source in refresher.enabled()
         ]
@@ -90,6 +91,7 @@ class CostService:
                 max_groups=settings.costs.max_groups,
                 last_imports=tuple(self._last.values()),
                 compared=compare(costs.days, settings.costs.anomalies.as_rules(), today=now.date()),
+                discount_days=settings.costs.discount_days,
             )
             self._published.publish_costs(series)
             self._seen, self._day = seen, now.date()

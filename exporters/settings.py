@@ -137,6 +137,12 @@ class CostSettings(Section):
     workload_days: int = Field(
         default=62, ge=1, description="Days for which what workloads cost inside clusters is kept."
     )
+    discount_days: int = Field(
+        default=30,
+        ge=7,
+        le=365,
+        description="Whole days of charges that tell how far below list price was really paid.",
+    )
     top_services: int = Field(default=20, ge=1, description="Services with series of their own, of each provider.")
     max_groups: int = Field(
         default=1_000, ge=1, description="Groups of account, service and region with series of their own."

@@ -38,6 +38,15 @@ COSTS: tuple[Metric, ...] = (
         value="gbp_per_vcpu_hour",
     ),
     Metric(
+        name="tuppence_effective_discount_ratio",
+        help="How far below list price machines were really paid lately, without commitments and credits, where there "
+        "is evidence enough; of all regions or families together: all.",
+        labels=("provider", "region", "instance_family", "capacity_type"),
+        frame=Frame.DISCOUNTS,
+        unit="ratio",
+        value="discount_ratio",
+    ),
+    Metric(
         name="tuppence_commitment_coverage_ratio",
         help="Share of usage at list price that commitments covered in the last 30 whole days; the scope is a service.",
         labels=("provider", "account", "scope"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from enum import StrEnum
 from typing import Final
 
@@ -24,6 +24,7 @@ from exporters.publish.cost_days import ACCOUNT, in_windows, recent_days, with_r
 from exporters.publish.metric import Frame, Metric
 from exporters.publish.series import Series
 from exporters.store.costs import Costs
+from exporters.store.discounts import DISCOUNT_DAYS, discounts, that_hold
 from exporters.store.standing import Standing
 
 OTHER: Final = "other"
@@ -56,6 +57,7 @@ def select_cost_series(
     max_groups: int,
     last_imports: Sequence[LastImport] = (),
     compared: Compared | None = None,
+    discount_days: int = DISCOUNT_DAYS,
 ) -> list[Series]:
     """This will return the series of every cost metric, in the catalogue's order.
 
@@ -68,6 +70,7 @@ def select_cost_series(
         max_groups: groups of account, service and region with series of their own.
         last_imports: how the last import of each source ended in this process.
         compared: what changed and what is unusual; None: nothing was compared.
+        discount_days: whole days that tell how far below list price was paid.
     """
     days = with_reach(costs.days)
     recent = recent_days(days)
@@ -78,6 +81,7 @@ def select_cost_series(
         Frame.COST_REACH: _reach(days),
         Frame.COST_ALLOCATION: _allocation(windows),
         Frame.UNIT_COSTS: _unit_costs(recent),
+        Frame.DISCOUNTS: _discounts(costs, until=now.date(), days=discount_days).head(max_groups),
         Frame.COVERAGE: standing.commitment_ratios(held, covered, "coverage_ratio"),
         Frame.UTILISATION: standing.commitment_ratios(held, used, "used_ratio").head(max_groups),
         Frame.BUDGETS: standing.budgets(held, rates),
@@ -148,6 +152,13 @@ def _unit_costs(recent: pl.DataFrame) -> pl.DataFrame:
         )
         .drop_nulls()
     )
+
+
+def _discounts(costs: Costs, *, until: date, days: int) -> pl.DataFrame:
+    """Those that hold, the greatest list cost first; what is not of one region or family is of all."""
+    found = that_hold(discounts(costs.days, until=until, last_days=days))
+    found = found.sort("list_gbp", descending=True, maintain_order=True)
+    return found.with_columns(pl.col("region", "instance_family").replace("", "all"))
 
 
 def _coverage(recent: pl.DataFrame) -> pl.DataFrame:

@@ -30,6 +30,7 @@ class Frame(StrEnum):
     COST_REACH = "cost_reach"
     COST_ALLOCATION = "cost_allocation"
     UNIT_COSTS = "unit_costs"
+    DISCOUNTS = "discounts"
     COVERAGE = "coverage"
     UTILISATION = "utilisation"
     BUDGETS = "budgets"

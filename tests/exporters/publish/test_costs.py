@@ -56,6 +56,26 @@ def test_yesterday_is_absent_until_it_is_whole(tmp_path: Path) -> None:
     assert values(costs, COST, "window", "basis", today=date(2024, 9, 5))["yesterday", "billed"] == 0.075
 
 
+def test_discounts_that_hold_are_told_by_family_region_and_of_all(tmp_path: Path) -> None:
+    name, labels = "tuppence_effective_discount_ratio", ("instance_family", "region", "capacity_type")
+    machines = [
+        row
+        for family, paid in (("m5", "80"), ("c6i", "78"))
+        for row in days_of_september(
+            1, 12, ListCost="100", ContractedCost=paid, SkuPriceDetails=f'{{"InstanceType":"{family}.large"}}'
+        )
+    ]
+    few = days_of_september(1, 3, ListCost="100", SkuPriceDetails='{"InstanceType":"r5.large"}')
+    costs = imported(tmp_path, [*machines, *few], made_at=datetime(2024, 9, 13, 12, tzinfo=UTC))
+    found = values(costs, name, *labels, today=date(2024, 9, 13))
+    assert found["m5", "eu-west-2", "on-demand"] == 0.2
+    assert found["c6i", "all", "on-demand"] == 0.22
+    assert not [key for key in found if key[0] == "r5"]
+    assert values(costs, name, *labels, today=date(2024, 9, 13), discount_days=7, max_groups=1).keys() == {
+        ("all", "all", "on-demand")
+    }
+
+
 def test_the_end_of_the_last_whole_day_is_told(tmp_path: Path) -> None:
     found = values(
         imported(tmp_path, days_of_september(1, 6)), "tuppence_cost_whole_until_timestamp_seconds", "account"
