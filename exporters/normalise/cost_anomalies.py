@@ -20,7 +20,7 @@ import dataframely as dy
 import polars as pl
 
 from exporters.core.cost_change_frames import SERIES_KEY, CostAnomaly
-from exporters.normalise.cost_spans import ACCOUNT, BILL, stated_days
+from exporters.normalise.cost_spans import ACCOUNT, BILL, KNOWN_DAYS, stated_days, within
 
 MONTHS_REMEMBERED: Final = 3
 """A fee that comes once a quarter is known by it."""
@@ -90,11 +90,12 @@ def _series(days: pl.DataFrame, last: pl.DataFrame, amount: str, *, needed_days:
 
     A series whose account two payers bill has the days that both state.
     """
-    wanted = days.join(last, on=BILL).with_columns(ACCOUNT)
+    known = within(days, last, needed_days + KNOWN_DAYS)
+    wanted = known.join(last, on=BILL).with_columns(ACCOUNT)
     recent = pl.col("last_day") - pl.duration(days=needed_days)
     rows = wanted.filter(pl.col("charge_day") > recent, pl.col("charge_day") <= pl.col("last_day"))
     payers = rows.group_by(*_KEY, "billing_account").agg(pl.col("last_day").first())
-    stated = stated_days(days).rename({"charge_day": "day"}).join(payers, on=BILL)
+    stated = stated_days(known).rename({"charge_day": "day"}).join(payers, on=BILL)
     grid = (
         stated.filter(pl.col("day") > recent, pl.col("day") <= pl.col("last_day"))
         .group_by(*_KEY, "day")

@@ -15,6 +15,8 @@ from exporters.core.cost_frames import FILES
 
 BILL: Final = ["provider", "billing_account"]
 WEEK_DAYS: Final = 7
+KNOWN_DAYS: Final = 120
+"""How far back it is looked whether an account was known before a bill; a quarter and a bill."""
 
 ACCOUNT: Final = pl.when(pl.col("sub_account") != "").then("sub_account").otherwise("billing_account").alias("account")
 """Whose cost it is: the sub-account where there is one."""
@@ -65,6 +67,17 @@ def last_days(days: pl.DataFrame, *, not_before_days: int | None = None) -> pl.D
     return found.filter(pl.col("last_day") >= pl.col("last_day").max() - pl.duration(days=not_before_days))
 
 
+def within(days: pl.DataFrame, last: pl.DataFrame, needed_days: int) -> pl.DataFrame:
+    """This will leave out the years that do not matter: rows more than some days before the earliest last day.
+
+    Args:
+        days: rows of PoundCost.
+        last: provider, billing_account and last_day of the accounts that are wanted.
+        needed_days: how many.
+    """
+    return days.filter(pl.col("charge_day") > pl.lit(last["last_day"].min(), pl.Date) - pl.duration(days=needed_days))
+
+
 def comparable(days: pl.DataFrame, last: pl.DataFrame, span: Span) -> pl.DataFrame:
     """This will return the rows of `last` whose account states every day of the span and of the one before.
 
@@ -74,7 +87,7 @@ def comparable(days: pl.DataFrame, last: pl.DataFrame, span: Span) -> pl.DataFra
         span: how many days are compared.
     """
     wanted = _days_of_both(last, span)
-    missing = wanted.join(stated_days(days), on=[*BILL, "charge_day"], how="anti")
+    missing = wanted.join(stated_days(within(days, last, KNOWN_DAYS)), on=[*BILL, "charge_day"], how="anti")
     return last.join(missing, on=BILL, how="anti")
 
 
