@@ -301,6 +301,8 @@ def fake_bigquery() -> Iterator[FakeBigQuery]:
     )
 
     class Handler(BaseHTTPRequestHandler):
+        wbufsize = -1  # head and body in one packet, or the other side waits for the second
+
         def do_GET(self) -> None:
             self._answer("GET", {})
 

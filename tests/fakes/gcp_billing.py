@@ -58,6 +58,8 @@ def fake_lists() -> Iterator[FakeLists]:
     fake = FakeLists()
 
     class Handler(BaseHTTPRequestHandler):
+        wbufsize = -1  # head and body in one packet, or the other side waits for the second
+
         def do_GET(self) -> None:
             parts = urlsplit(self.path)
             query = {name: values[0] for name, values in parse_qs(parts.query).items()}

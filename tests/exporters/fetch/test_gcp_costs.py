@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -123,6 +124,14 @@ def test_the_projects_owner_counts_where_the_resource_has_none(bigquery):
     bigquery.add_table(TABLE, [usage_row(labels={"owner": ""}, project_labels={"owner": "platform"})])
 
     assert charges(ask(bigquery))["owner"].to_list() == ["platform"]
+
+
+def test_without_owner_tags_nobody_bears_a_charge(bigquery):
+    bigquery.add_table(TABLE, [usage_row(labels={"owner": "shop"})])
+
+    fetched = fetch(settings(bigquery), CLOUD, replace(request(), owner_tags=()))
+
+    assert charges(fetched)["owner"].to_list() == [None]
 
 
 def test_binary_fractions_of_the_export_leave_nothing_behind(bigquery):
