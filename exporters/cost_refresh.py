@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import dataframely as dy
 import polars as pl
@@ -19,7 +19,7 @@ from polars.exceptions import PanicException, PolarsError
 
 from exporters.core.clock import Clock
 from exporters.core.cost_frames import CostRejects, PoundCost, RestatedDay
-from exporters.core.errors import IntegrityError, SettingsError, TuppenceError
+from exporters.core.errors import IntegrityError, SettingsError, StoreError, TuppenceError
 from exporters.core.scratch import scratch_folder
 from exporters.cost_book import WRITING, CostBook, oldest_kept
 from exporters.fetch.contract import Finding, Progress, Skipped, silent
@@ -28,10 +28,13 @@ from exporters.fetch.cost_registry import COST_SOURCES
 from exporters.normalise.cost_days import Reduced, add_days, mark_settled, reduce_charges, replace_span, restated
 from exporters.settings import ExporterSettings
 from exporters.store.shelf import Shelf
-from exporters.store.standing import STANDING_FRAMES, last_statement
-from exporters.store.standing_write import write_statement
+from exporters.store.standing import STANDING_FRAMES, last_asked, last_statement
+from exporters.store.standing_write import note_asked, write_statement
 
 _log = structlog.get_logger(__name__)
+
+AGAIN_AFTER: Final = timedelta(hours=1)
+"""How long after a failure a service that starts anew waits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +86,31 @@ class CostRefresher:
 
     def refresh(self, source: CostSource) -> CostOutcome:
         """This will ask a source and put what it states in the place of what was known; it never raises."""
+        outcome = self._attempted(source)
         try:
+            note_asked(self.shelf, source.name, at=self.clock.now(), success=outcome.error is None)
+        except StoreError as error:
+            _log.warning("last_time_not_noted", source=source.name, error=str(error))
+        return outcome
+
+    def next_time(self, source: CostSource) -> datetime:
+        """This will return when a service that starts now asks the source first: at once, unless it was asked lately.
+
+        What was asked well is asked again after refresh_minutes, as if the service had never stopped; what failed or
+        was cut off, sooner. So a service that is started again and again does not pay each time.
+
+        Raises:
+            StoreError: the shelf cannot be listed.
+        """
+        last = last_asked(self.shelf, source.name)
+        if last is None:
+            return self.clock.now()
+        every = timedelta(minutes=self._section(source).refresh_minutes)
+        return max(self.clock.now(), last.at + (every if last.success else min(every, AGAIN_AFTER)))
+
+    def _attempted(self, source: CostSource) -> CostOutcome:
+        try:
+            note_asked(self.shelf, source.name, at=self.clock.now(), success=None)
             return self._refreshed(source)
         except TuppenceError as error:
             _log.error("cost_refresh_failed", source=source.name, error=str(error))

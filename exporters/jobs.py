@@ -34,11 +34,13 @@ class CostJob:
         name: as the status page names it.
         minutes: between two runs.
         run: what is done; it never raises.
+        first: the first time; None: at once.
     """
 
     name: str
     minutes: int
     run: Callable[[], None]
+    first: datetime | None = None
 
 
 def scheduler_for(
@@ -75,7 +77,7 @@ def scheduler_for(
         minutes = refresher.settings.sources.of(source.name).refresh_minutes
         _every(scheduler, source.name, minutes, partial(_source_job, refresher, source, publish), first=now)
     for one in costs if fetch else ():
-        _every(scheduler, one.name, one.minutes, one.run, first=now)
+        _every(scheduler, one.name, one.minutes, one.run, first=one.first or now)
     scheduler.add_job(
         lambda: expire(refresher.clock.now()), IntervalTrigger(seconds=EXPIRY_SECONDS, timezone=UTC), id="expire"
     )

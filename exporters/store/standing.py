@@ -36,6 +36,7 @@ from exporters.store.shelf import ReadableShelf
 _log = structlog.get_logger(__name__)
 
 STANDING: Final = "standing"
+ASKED: Final = "asked"
 STANDING_MANIFEST: Final = "standing-manifest.json"
 STANDING_VERSION: Final = 1
 STAMP: Final = "%Y%m%dT%H%M%S.%fZ"
@@ -133,6 +134,14 @@ class Standing:
     manifests: tuple[StandingManifest, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class LastAsked:
+    """When a source was asked last (UTC), and how that ended; success None: it was cut off."""
+
+    at: datetime
+    success: bool | None
+
+
 def standing_folders(shelf: ReadableShelf) -> dict[str, list[str]]:
     """This will return the folders of whole statements by source, oldest first."""
     ends = f"/{STANDING_MANIFEST}"
@@ -174,6 +183,23 @@ def last_statement(
         except StoreError as error:
             _log.warning("statement_skipped", folder=folder, error=str(error))
     return None
+
+
+def last_asked(shelf: ReadableShelf, source: str) -> LastAsked | None:
+    """This will return when a source was asked last, and how that ended; None: it never was, or nobody can tell.
+
+    Raises:
+        StoreError: the shelf cannot be listed.
+    """
+    key = f"{ASKED}/{source}.json"
+    if key not in shelf.keys(ASKED):
+        return None
+    try:
+        document = json.loads(shelf.get(key))
+        return LastAsked(at=datetime.fromisoformat(document["at"]), success=document["success"])
+    except (StoreError, ValueError, KeyError, TypeError) as error:
+        _log.warning("last_time_unknown", source=source, error=str(error))
+        return None
 
 
 def in_pounds_now(rows: pl.DataFrame, fx: dy.DataFrame[FxRate], *columns: str) -> pl.DataFrame:

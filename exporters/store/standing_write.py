@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from io import BytesIO
 from typing import Final
 
@@ -11,6 +12,7 @@ import polars as pl
 
 from exporters.store.shelf import Shelf
 from exporters.store.standing import (
+    ASKED,
     STANDING_FRAMES,
     STANDING_MANIFEST,
     StandingManifest,
@@ -56,6 +58,22 @@ def write_statement(
     shelf.put(f"{manifest.id}/{STANDING_MANIFEST}", manifest.to_json())
     _clear(shelf, source)
     return manifest
+
+
+def note_asked(shelf: Shelf, source: str, *, at: datetime, success: bool | None) -> None:
+    """This will note when a source was asked last, so that a service that starts again does not ask, and pay, anew.
+
+    Args:
+        shelf: where snapshots lie.
+        source: who was asked.
+        at: when (UTC).
+        success: how it ended; None: it has not.
+
+    Raises:
+        StoreError: it could not be written.
+    """
+    document = {"at": at.astimezone(UTC).isoformat(), "success": success}
+    shelf.put(f"{ASKED}/{source}.json", json.dumps(document).encode())
 
 
 def remove_statements(shelf: Shelf, source: str) -> None:

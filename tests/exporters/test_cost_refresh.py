@@ -184,6 +184,25 @@ def test_what_is_refused_leaves_the_statement_of_before(tmp_path: Path) -> None:
     assert read_standing(open_shelf(str(tmp_path))).budgets["amount"].to_list() == [100]
 
 
+@pytest.mark.parametrize(
+    ("answer", "minutes"),
+    [(every_day("4"), 1440), (_throttled, 60)],
+)
+def test_a_service_that_starts_again_asks_when_it_would_have_asked(
+    tmp_path: Path, answer: Callable[[CostRequest], dict[str, Any]], minutes: int
+) -> None:
+    cloud = Cloud(answer)
+    settings = ExporterSettings.model_validate({"sources": {"fx": {"contract_rates": {"USD": "0.75"}}}})
+    shelf = open_shelf(str(tmp_path))
+    clock = FixedClock(NOW)
+    refresher = CostRefresher(settings=settings, shelf=shelf, clock=clock, scratch=tmp_path)
+    assert refresher.next_time(cloud.source()) == NOW
+    refresher.refresh(cloud.source())
+    assert refresher.next_time(cloud.source()) == NOW + timedelta(minutes=minutes)
+    days_later = CostRefresher(settings=settings, shelf=shelf, clock=FixedClock(NOW + timedelta(days=3)))
+    assert days_later.next_time(cloud.source()) == NOW + timedelta(days=3)
+
+
 def workload(day: date, cost: float) -> dict[str, Any]:
     """What a workload cost on a day."""
     parts = dict.fromkeys(("memory_cost", "gpu_cost", "network_cost", "other_cost"), 0.0)
