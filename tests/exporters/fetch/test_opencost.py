@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from exporters.core.errors import IntegrityError, SettingsError, TerminalSourceError, TransientSourceError
 from exporters.fetch.cost_contract import CostFetched, CostRequest
 from exporters.fetch.opencost import OpenCostSettings, check, fetch
+from exporters.fetch.opencost_rows import DIRECT, HOURS, LATER, PARTS, Bill, workload_costs
 from tests.fakes.opencost import FakeOpenCost, entry, fake_opencost, workload
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
@@ -363,3 +367,23 @@ def test_check_says_which_path_an_older_version_wants(opencost):
     assert [finding.state for finding in check(settings(opencost), None, request())] == ["failed"]
     older = settings(opencost, path="/allocation/compute")
     assert [finding.state for finding in check(older, None, request())] == ["ok"]
+
+
+amounts = st.floats(-1e6, 1e6).map(lambda amount: round(amount, 5))
+
+
+@given(
+    st.fixed_dictionaries(
+        dict.fromkeys((*DIRECT, *LATER), amounts)
+        | {name: st.floats(0, 1e12).map(lambda hours: round(hours, 5)) for name in HOURS}
+    )
+)
+def test_whatever_the_parts_are_the_total_is_their_sum_and_opencosts_own(figures):
+    bill = Bill(cluster="london", currency="USD", days=(DAY,), where="OpenCost")
+    stated = math.fsum(figures[name] for name in (*DIRECT, *LATER))
+    held = {"c/shop": entry(DAY, properties={"namespace": "shop"}, **figures, totalCost=round(stated, 5))}
+
+    (row,) = workload_costs([held], bill, theirs=set())
+
+    assert row["total_cost"] == sum(row[part] for part in PARTS)
+    assert row["total_cost"] == pytest.approx(stated, abs=1e-4)
