@@ -156,7 +156,7 @@ def _unit_costs(recent: pl.DataFrame) -> pl.DataFrame:
 
 def _discounts(costs: Costs, *, until: date, days: int) -> pl.DataFrame:
     """Those that hold, the greatest list cost first; what is not of one region or family is of all."""
-    found = that_hold(discounts(costs.days, until=until, last_days=days))
+    found: pl.DataFrame = that_hold(discounts(costs.days, until=until, last_days=days))
     found = found.sort("list_gbp", descending=True, maintain_order=True)
     return found.with_columns(pl.col("region", "instance_family").replace("", "all"))
 
