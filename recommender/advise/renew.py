@@ -80,6 +80,9 @@ def _ending(question: CommitQuestion, row: Mapping[str, Any], given: Sequence[Al
         return "its cost an hour is not known"
     most = max(given, key=lambda one: (one.covered * one.share_per_node, one.free, one.group))
     main = next(one for one in question.covered.groups if one.key == most.group)
+    if row["money_gbp"] is not None and row["capacity_type"] not in main.prices:
+        # What it is charged at the on-demand price would seem to pay at a break-even of 100 % only.
+        return f"what it charges for {main.instance_type} is not known"
     weights = {one.group: one.share_per_node / most.share_per_node for one in given}
     use = question.use.of(weights, {one.group: one.covered + one.free for one in given})
     if use.days < question.settings.min_history_days - _ROUNDING:
@@ -159,7 +162,7 @@ def _not_known(row: Mapping[str, Any], given: Allotment, why: str) -> NotEnoughD
         reason=f"{CAPACITY_GAP}commit-history",
         why=f"whether {row['kind']} {row['commitment_id']}, which ends on {_day(row['ends_at'])}, is worth renewing "
         f"is not known: {why}",
-        next_step="Read more usage (usage.window_hours), or state its cost in costs.commitments of the exporter.",
+        next_step="Read more usage (usage.window_hours); let the store have its cost, and prices of its term.",
     )
 
 

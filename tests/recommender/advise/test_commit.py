@@ -206,6 +206,27 @@ def test_what_ends_later_is_left_alone() -> None:
     assert advised([0.5] * HOURS, covered=covered_by(commitment(quantity=4.0)))[0] == ()
 
 
+def test_a_savings_plan_is_judged_by_its_own_rate_and_not_without_one() -> None:
+    money: dict[str, Any] = {
+        "unit": "money",
+        "kind": "savings-plan",
+        "instance_type": "",
+        "quantity": 0.4416,
+        "cost_per_hour": 0.4416,
+    }
+    one, advice = renewal(ALWAYS, **money)
+    # £0.4416 an hour are four machines at £0.1104.
+    assert (advice.action, advice.nodes) == ("renew-smaller", 2)
+    assert one.cost_delta_gbp_per_hour == pytest.approx(-2 * 0.1104)
+    unpriced = appraisal(
+        workload("a"), workload("b"), pools=pools(GENERAL), commitments=bought(commitment(**money, **SOON))
+    ).covered
+    assert unpriced is not None
+    made, gaps = advised(ALWAYS, covered=unpriced)
+    assert made == ()
+    assert "what it charges for m5.xlarge is not known" in gaps[0].why
+
+
 def test_without_its_cost_nothing_is_said_of_renewal() -> None:
     made, gaps = advised(ALWAYS, covered=covered_by(commitment(quantity=4.0, cost_per_hour=None, **SOON)))
     assert made == ()
