@@ -39,7 +39,7 @@ from recommender.advise.record import Recommendation
 from recommender.advise.refusals import counts, refusals
 from recommender.advise.simulate import simulated
 from recommender.advise.totals import summary
-from recommender.place.committed import pool_of
+from recommender.place.committed import nodes_are, pool_of
 from recommender.place.constraints import BINDING
 from recommender.place.effective import used_discounts
 from recommender.place.rule import reasons
@@ -145,7 +145,7 @@ def _placements(placed: pl.DataFrame, ids: Mapping[int, str]) -> tuple[Placement
             to_cluster=to_cluster,
             to_pool=pool_of(to_pool),
             instance_type=instance_type,
-            capacity_type=capacity_type,
+            capacity_type=nodes_are(to_pool, capacity_type),
             gbp_per_hour=round(gbp, DIGITS),
             current_gbp_per_hour=round(now, DIGITS),
             owner=owner or None,

@@ -30,13 +30,13 @@ from recommender.advise.record import (
     UsageEvidence,
 )
 from recommender.guard.steady import MIN_BALANCE_RATIO
-from recommender.place.committed import pool_of
+from recommender.place.committed import nodes_are, pool_of
 from recommender.place.cost import TERMS
 
 DIGITS = 9
 """Decimal places of rates in the plan: a billionth of a pound an hour."""
 
-_PLACE = ("cluster", "provider", "region", "instance_type", "capacity_type", "architecture")
+_PLACE = ("cluster", "provider", "region", "instance_type", "architecture")
 _SHARED_BY_TARGETS = ("namespace", "workload_kind", "criticality", "interruption_tolerance")
 _REQUESTS = ("vcpu_request_mean", "memory_gib_request_mean", "gpu_request_mean")
 
@@ -104,6 +104,7 @@ class Builder:
                 *explanation(
                     current, recommended, one_off, own_refusals, owed_to=owed_to, wants_latency=row["goal"] == "latency"
                 ),
+                *_paid_for(row),
                 *at_other_basis(current, recommended, prices, basis=self.question.prices.basis),
             ),
             proposed_at=self.question.at,
@@ -137,12 +138,19 @@ class Builder:
         )
 
 
+def _paid_for(row: Mapping[str, Any]) -> tuple[str, ...]:
+    """That nodes cost nothing because they are bought ahead."""
+    if pool_of(row["to_pool"]) == row["to_pool"]:
+        return ()
+    return (f"Nodes there are bought ahead ({row['to_capacity_type']}): they cost no more until they are used up.",)
+
+
 def kind_of(row: Mapping[str, Any]) -> Kind:
     """This will name the kind of a chosen pair."""
     if row["must_move"]:
         return Kind.COMPLIANCE
     same_cluster = row["from_cluster"] == row["to_cluster"]
-    if same_cluster and row["from_capacity_type"] != row["to_capacity_type"]:
+    if same_cluster and row["from_capacity_type"] != nodes_are(row["to_pool"], row["to_capacity_type"]):
         return Kind.PURCHASE_OPTION
     return Kind.PLACEMENT
 
@@ -174,6 +182,7 @@ def _side(row: Mapping[str, Any], place: str, cost: str) -> PricedPlace:
         jurisdiction=_known(row[f"{place}_jurisdiction"]),
         latency_ms=row[f"{cost}latency_ms"],
         pool=intern(pool_of(row[f"{place}_pool"])),
+        capacity_type=intern(nodes_are(row[f"{place}_pool"], row[f"{place}_capacity_type"])),
         **{name: intern(row[f"{place}_{name}"]) for name in _PLACE},
         **{term: round(row[f"{cost}{term}"], DIGITS) for term in (*TERMS, "gbp_per_hour", "full_gbp_per_hour")},
     )

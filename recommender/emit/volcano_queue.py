@@ -18,6 +18,7 @@ from recommender.emit.planned import NOTHING, Needs, Planned, planned
 from recommender.emit.provenance import metadata
 from recommender.emit.quantities import cpu, memory, whole
 from recommender.frames import WORKLOAD_KEY
+from recommender.place.committed import pool_of
 
 GPU = "nvidia.com/gpu"
 
@@ -42,6 +43,8 @@ def owned_capacity(subject: Subject) -> Mapping[str, Needs]:
     """This will return what all owned and committed nodes of each cluster leave for pods, where it is known."""
     found: dict[str, Needs] = {}
     for pool in subject.plan.owned_capacity:
+        if pool_of(pool.pool) != pool.pool:
+            continue  # on-demand nodes to the cluster, which a bill pays for ahead
         if pool.vcpus_per_node is None or pool.memory_gib_per_node is None or pool.gpus_per_node is None:
             continue
         one = Needs(

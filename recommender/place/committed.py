@@ -23,7 +23,7 @@ import polars as pl
 
 from exporters.core.frames import OFFER_KEY, Offer
 from exporters.core.words import CapacityType, OperatingSystem
-from recommender.frames import WORKLOAD_KEY, BoughtAhead, Pool
+from recommender.frames import WORKLOAD_KEY, BoughtAhead, ClusterCost, Pool
 from recommender.place.commitment_use import Allotment, Bought, NodeGroup, allot, gbp_per_node
 from recommender.place.offered import PLACE, offered
 
@@ -80,14 +80,35 @@ def pool_of(name: str) -> str:
     return _PAID_PART.sub("", name)
 
 
+def nodes_are(pool: str, capacity_type: str) -> str:
+    """This will return how nodes of a pool are labelled: a commitment is known to the bill, not to the cluster."""
+    return capacity_type if pool_of(pool) == pool else _ON_DEMAND
+
+
 def pool_name(column: str) -> pl.Expr:
     """This will return the pool as its cluster knows it, of a column."""
     return pl.col(column).str.replace(_PAID_PART.pattern, "")
 
 
 def with_pool_names(costs: pl.DataFrame) -> pl.DataFrame:
-    """This will give the places of ClusterCost the names of pools that clusters know."""
-    return costs.with_columns(to_pool=pool_name("to_pool"))
+    """This will give the places of ClusterCost the pools and capacity types that clusters know.
+
+    What is paid for and the rest of its pool are one place then: what has room stands before what has none, then what
+    is cheaper.
+    """
+    is_paid = pl.col("to_pool").str.contains(_PAID_PART.pattern)
+    if not costs.select(is_paid.any()).item():
+        return costs
+    key = ClusterCost.primary_key()
+    named = costs.with_columns(
+        to_pool=pool_name("to_pool"),
+        to_capacity_type=pl.when(is_paid).then(pl.lit(_ON_DEMAND)).otherwise("to_capacity_type"),
+    )
+    best_first = ["allowed", "has_room", "gbp_per_hour", "to_pool", "to_instance_type"]
+    ordered = named.sort(
+        [*key, *best_first], descending=[False] * len(key) + [True, True] + [False] * 3, nulls_last=True
+    )
+    return ordered.unique(key, keep="first", maintain_order=True)
 
 
 def not_own_pool(pairs: pl.DataFrame) -> pl.DataFrame:

@@ -61,7 +61,8 @@ def test_what_nothing_takes_is_a_place_that_costs_nothing_and_keeps_the_name_of_
     one = made.recommendations[0]
     assert (one.target.workload, one.kind) == ("z", Kind.PLACEMENT)
     to = one.recommended
-    assert (to.cluster, to.pool, to.capacity_type, to.gbp_per_hour) == ("eks-lon", "general", "committed-1y", 0.0)
+    assert (to.cluster, to.pool, to.capacity_type, to.gbp_per_hour) == ("eks-lon", "general", "on-demand", 0.0)
+    assert "Nodes there are bought ahead (committed-1y)" in " ".join(one.explanation)
     # In full a node costs a ninth of £0.90 an hour; the workload's requests are a whole node of the split.
     assert to.full_gbp_per_hour == pytest.approx(0.1)
     assert one.prices[1].note == "paid for by ri-1 until 18 June 2027; its own price"
@@ -107,7 +108,7 @@ def test_what_ends_before_a_move_pays_back_takes_nothing_in_and_says_so() -> Non
     away = workload("z", cluster="gke-bel", instance_type="n2-standard-4", residency_class="anywhere")
     soon = NOON + timedelta(hours=100)
     made = committed(*ROWS, away, nodes=9.0, fleet=pools(GENERAL, BELGIUM), ends_at=soon)
-    assert [one for one in made.recommendations if one.recommended.capacity_type == "committed-1y"] == []
+    assert [one for one in made.recommendations if one.recommended.gbp_per_hour == 0] == []
     assert made.commitments[0].note is not None
     assert made.commitments[0].note.startswith("it ends before a move pays back")
 
@@ -131,5 +132,6 @@ def test_without_commitments_the_plan_is_the_same_as_before() -> None:
 def test_costs_by_cluster_name_the_pool_that_the_cluster_knows() -> None:
     away = workload("z", cluster="gke-bel", instance_type="n2-standard-4", residency_class="anywhere")
     made = appraisal(*ROWS, away, pools=pools(GENERAL, BELGIUM), commitments=bought(commitment(quantity=9.0)))
-    there = made.costs.filter(workload="z", to_cluster="eks-lon", to_capacity_type="committed-1y")
+    there = made.costs.filter(workload="z", to_cluster="eks-lon", to_capacity_type="on-demand")
     assert there.select("to_pool", "gbp_per_hour").rows() == [("general", 0.0)]
+    assert "committed-1y" not in made.costs["to_capacity_type"]
