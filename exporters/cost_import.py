@@ -146,7 +146,7 @@ class CostImporter:
         book.kept = replace_days(book.kept, converted.days, whole_span=export.has_manifest)
         progress.days.append(converted.days)
         progress.rejects += [*(reduced.rejects for _, reduced in distinct), converted.rejects]
-        months = sorted({f"{day:%Y-%m}" for day in days["charge_day"]})
+        months = sorted({f"{day:%Y-%m}" for day in days["charge_day"].unique()})
         progress.digests.update({file.sha256: months for file in fresh})
 
     def _opened(self, files: Sequence[DataFile]) -> list[Charges]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path, PurePosixPath
@@ -21,6 +22,8 @@ from exporters.fetch.cost_places import Place, place_of
 
 _log = structlog.get_logger(__name__)
 
+HASHING: Final = 2
+"""Files whose bytes are read at a time."""
 DATA: Final = (".csv", ".csv.gz", ".csv.zst", ".parquet")
 
 
@@ -110,11 +113,17 @@ def _export(
     *,
     has_manifest: bool,
 ) -> list[Export]:
-    files = []
-    for file, rows in sorted(named.items()):
-        path = place.local(file, scratch)
-        with path.open("rb") as opened:
-            digest = hashlib.file_digest(opened, "sha256").hexdigest()
-        files.append(DataFile(name=file, path=path, sha256=digest, rows=rows))
+    paths = [place.local(file, scratch) for file in sorted(named)]
+    with ThreadPoolExecutor(HASHING) as pool:
+        digests = list(pool.map(_digest, paths))
+    files = [
+        DataFile(name=file, path=path, sha256=digest, rows=named[file])
+        for file, path, digest in zip(sorted(named), paths, digests, strict=True)
+    ]
     title = place.where if name == "." else f"{place.where} ({name})"
     return [Export(name=title, made_at=made_at, files=tuple(files), has_manifest=has_manifest)] if files else []
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()

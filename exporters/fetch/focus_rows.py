@@ -30,7 +30,7 @@ TIME_FORMATS: Final = (
 NULLS: Final = ("", "NULL", "null", "Null", "\\N")
 """Spellings of nothing in CSV exports; FOCUS, null handling, asks for an empty cell."""
 
-_TEXT, _READ = "text", "read"
+_TEXT, _READ, _OF_MACHINE = "text", "read", "of_machine"
 EACH: Final = pl.col(_TEXT)
 """One of the texts of once_each."""
 _SAMPLE_ROWS: Final = 1_000
@@ -73,11 +73,13 @@ def focus_charges(raw: pl.LazyFrame, found: ColumnMap, *, owner_tags: Sequence[s
         row[name] = moment(theirs[name], schema[theirs[name]], form)
     row["billing_period"] = row["billing_period"].dt.date()
     row["consumed_quantity"] = number(theirs.get("consumed_quantity"))
-    row["vcpu_hours"] = vcpu_hours(row, _stated_vcpus(theirs.get("details"), schema, row["consumed_unit"]))
-    row["machine"] = _machine(theirs, schema, row["consumed_unit"])
+    row["vcpu_hours"] = vcpu_hours(row, pl.col(_OF_MACHINE).struct.field("vcpus"))
+    row["machine"] = pl.col(_OF_MACHINE).struct.field("name")
     row["owner"] = first_value(theirs.get("tags"), schema, owner_tags)
     row["reject"] = reject_reason(theirs, row)
-    return raw.select(**{name: row[name] for name in Charge.column_names()})
+    # What is said of a machine is read once for both its name and its vCPUs.
+    known = raw.with_columns(_machine(theirs, raw, row["consumed_unit"]).alias(_OF_MACHINE))
+    return known.select(**{name: row[name] for name in Charge.column_names()})
 
 
 def text(name: str, kind: pl.DataType) -> pl.Expr:
@@ -131,28 +133,30 @@ def machine_of_sku(description: pl.Expr) -> pl.Expr:
     return description.str.extract(_GOOGLE_MACHINE, 1)
 
 
-def _machine(theirs: Mapping[str, str], schema: pl.Schema, unit: pl.Expr) -> pl.Expr:
-    """The machine of a charge by the hour; the details of others are not searched."""
+def _machine(theirs: Mapping[str, str], raw: pl.LazyFrame, unit: pl.Expr) -> pl.Expr:
+    """The machine of a charge by the hour, a struct of its name and vCPUs; what is said of others is not searched."""
     by_machine, by_core = unit.is_in(HOUR_UNITS), unit.is_in((*HOUR_UNITS, *VCPU_UNITS, *MEMORY_UNITS))
-    found = [pl.lit(None, pl.String)]
+    names, vcpus = [pl.lit(None, pl.String)], pl.lit(None, pl.Float64)
+    schema = raw.collect_schema()
     if "details" in theirs:
-        details = text(theirs["details"], schema[theirs["details"]])
-        stated = once_each(details, EACH.str.extract(_MACHINE, 1), pl.String())
-        found.append(pl.when(by_machine).then(stated))
+        details = pl.when(by_machine).then(text(theirs["details"], schema[theirs["details"]]))
+        facts = pl.struct(
+            name=EACH.str.extract(_MACHINE, 1), vcpus=EACH.str.extract(_VCPUS, 1).cast(pl.Float64, strict=False)
+        )
+        stated = once_each(details, facts, pl.Struct({"name": pl.String, "vcpus": pl.Float64}))
+        names.append(stated.struct.field("name"))
+        vcpus = stated.struct.field("vcpus")
     if "usage_type" in theirs:
-        found.append(machine_of_usage(pl.when(by_machine).then(pl.col(theirs["usage_type"]))))
-    if "description" in theirs:
-        google = pl.col(theirs["provider"]).str.starts_with("Google")
-        found.append(machine_of_sku(pl.when(by_core & google).then(pl.col(theirs["description"]))))
-    return pl.coalesce(found)
+        names.append(machine_of_usage(pl.when(by_machine).then(pl.col(theirs["usage_type"]))))
+    if "description" in theirs and _is_of_google(raw, theirs["provider"]):
+        names.append(machine_of_sku(pl.when(by_core).then(pl.col(theirs["description"]))))
+    return pl.struct(name=pl.coalesce(names), vcpus=vcpus)
 
 
-def _stated_vcpus(details: str | None, schema: pl.Schema, unit: pl.Expr) -> pl.Expr | None:
-    """The vCPUs in the details of a charge by the hour; the details of others are not searched."""
-    if details is None:
-        return None
-    stated = EACH.str.extract(_VCPUS, 1).cast(pl.Float64, strict=False)
-    return pl.when(unit.is_in(HOUR_UNITS)).then(once_each(text(details, schema[details]), stated, pl.Float64()))
+def _is_of_google(raw: pl.LazyFrame, provider: str) -> bool:
+    """Whether an export's first rows are; descriptions are long, and those of others are not read."""
+    sample = raw.select(pl.col(provider).cast(pl.String)).head(_SAMPLE_ROWS).collect().to_series()
+    return bool(sample.str.starts_with("Google").any())
 
 
 def once_each(texts: pl.Expr, read: pl.Expr, kind: pl.DataType) -> pl.Expr:

@@ -67,6 +67,7 @@ def _newest(currency: str, today: date) -> Quote:
     raise missing_currency(currency, where=f"{WHERE}, {newest - LONGEST_GAP} to {newest}")
 
 
+@cache
 def _rate_of_day(currency: str, day: date) -> Decimal | None:
     from currency_converter import RateNotFoundError  # noqa: PLC0415 - half a second that only the last resort pays
 

@@ -6,6 +6,7 @@ order of rows and files does not matter, and that a day that may still grow is n
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Final
@@ -63,6 +64,7 @@ _TEXTS: Final = (
     "consumed_unit",
     "currency",
 )
+_OTHER_KEYS: Final = ("source", "billing_period", "charge_day", "has_vcpu_hours")
 _NULL_WORDS: Final = ("null", "\\n")
 _REJECT: Final = "reject"
 
@@ -72,7 +74,7 @@ class Reduced:
     """What the charges of one file came to.
 
     Args:
-        groups: columns of DailyCost, several rows where spellings differ; add_days makes them one.
+        groups: what can be counted, in the words of the export; add_days puts it in ours.
         rejects: charges left out, by reason.
         rows: charges read, left out or not.
     """
@@ -112,20 +114,24 @@ def reduce_charges(charges: pl.LazyFrame, *, file: str, source: str = FILES) -> 
         )
         .collect(engine="streaming")
     )
-    named = _in_our_words(grouped).with_columns(source=pl.lit(source))
-    good = named.filter(pl.col(_REJECT).is_null())
+    judged = grouped.with_columns(_reason(grouped).alias(_REJECT), source=pl.lit(source))
     return Reduced(
-        groups=good.select(DailyCost.column_names()),
-        rejects=_counted(named.filter(pl.col(_REJECT).is_not_null()), charges, file=file),
+        groups=judged.filter(pl.col(_REJECT).is_null()).drop(_REJECT),
+        rejects=_counted(judged.filter(pl.col(_REJECT).is_not_null()), charges, file=file),
         rows=int(grouped["rows"].sum()),
     )
 
 
 def add_days(*files: Reduced) -> dy.DataFrame[DailyCost]:
     """This will add up what the files of one export came to."""
-    empty = DailyCost.create_empty()
-    every = pl.concat([empty, *(one.groups.cast(empty.schema) for one in files)])
-    return DailyCost.validate(_added_up(every), cast=True)
+    groups = [one.groups for one in files if one.groups.height]
+    if not groups:
+        return DailyCost.create_empty()
+    # Files of one export share most of their groups: added up first, there are fewer words to put in ours.
+    every = groups[0] if len(groups) == 1 else _added_up(pl.concat(groups), [*_TEXTS, *_OTHER_KEYS])
+    return DailyCost.validate(
+        _added_up(_in_our_words(every), COST_KEY).select(DailyCost.column_names()).sort(COST_KEY), cast=True
+    )
 
 
 def mark_whole(days: pl.DataFrame, *, made_at: datetime, settle_hours: float) -> pl.DataFrame:
@@ -222,10 +228,9 @@ _SUM_EFFECTIVE: Final = pl.col("effective_cost").sum()
 
 
 def _in_our_words(grouped: pl.DataFrame) -> pl.DataFrame:
-    """Texts without nulls in our words; what the key itself lacks or has wrong becomes the reason of a reject."""
+    """Texts without nulls, in our words."""
     plain = grouped.with_columns(_plain(name) for name in _TEXTS)
     provider = pl.col("provider").str.to_lowercase().str.replace(r"[,.]? inc\.?$", "")
-    currency_fits = pl.col("currency").str.contains(r"^[A-Z]{3}$")
     worded = plain.with_columns(provider=provider.replace(PROVIDERS)).with_columns(
         pl.when(pl.col("provider") == "azure")
         .then(pl.col(name).str.replace(_AZURE_PATH, ""))
@@ -237,13 +242,21 @@ def _in_our_words(grouped: pl.DataFrame) -> pl.DataFrame:
         instance_family=family_of(worded),
         region=pl.col("region").str.to_lowercase(),
         pricing_category=pl.col("pricing_category").replace(PRICING_CATEGORIES),
-        reject=pl.when(pl.col(_REJECT).is_not_null())
-        .then(pl.col(_REJECT))
-        .when(pl.any_horizontal(pl.col(name) == "" for name in ("provider", "billing_account", "currency")))
-        .then(pl.lit(CostReject.ABSENT.value))
-        .when(~currency_fits)
-        .then(pl.lit(CostReject.CURRENCY.value)),
     )
+
+
+def _reason(grouped: pl.DataFrame) -> pl.Series:
+    """Why groups cannot be counted, for what their charges or the key itself lacks; null where they can."""
+    asked = ("provider", "billing_account", "currency")
+    plain = grouped.select(_REJECT, *(_plain(name) for name in asked))
+    return plain.select(
+        pl.when(pl.col(_REJECT).is_not_null())
+        .then(pl.col(_REJECT))
+        .when(pl.any_horizontal(pl.col(name) == "" for name in asked))
+        .then(pl.lit(CostReject.ABSENT.value))
+        .when(~pl.col("currency").str.contains(r"^[A-Z]{3}$"))
+        .then(pl.lit(CostReject.CURRENCY.value))
+    ).to_series()
 
 
 def _plain(name: str) -> pl.Expr:
@@ -251,20 +264,16 @@ def _plain(name: str) -> pl.Expr:
     return pl.when(words.str.to_lowercase().is_in(_NULL_WORDS)).then(pl.lit("")).otherwise(words).alias(name)
 
 
-def _added_up(rows: pl.DataFrame) -> pl.DataFrame:
-    return (
-        rows.group_by(COST_KEY)
-        .agg(pl.col(name).sum() for name in MEASURES)
-        .select(DailyCost.column_names())
-        .sort(COST_KEY)
-    )
+def _added_up(rows: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
+    return rows.group_by(key).agg(pl.col(name).sum() for name in MEASURES)
 
 
 def _counted(rejected: pl.DataFrame, charges: pl.LazyFrame, *, file: str) -> dy.DataFrame[CostRejects]:
     """Only when there are rejects are they looked up for an example: the smallest, so that order does not matter."""
     if rejected.is_empty():
         return CostRejects.create_empty()
-    of_keys = rejected.select(
+    named = _in_our_words(rejected)
+    of_keys = named.select(
         _REJECT,
         example=pl.format("{} {} {} ({})", "provider", "billing_account", "service", "currency"),
     )
