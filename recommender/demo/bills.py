@@ -1,8 +1,8 @@
 """The made-up company's bills: two months of FOCUS exports of three clouds, at discounts that list prices do not show.
 
-Machines are billed for what the usage asked for, at the list prices of the store less what was negotiated; a savings
-plan covers a part and is not used up; storage, data transfer, support, tax and a credit stand beside them, and a day
-on which much more data left than usual. The same usage, prices and day give the same rows.
+Machines are billed for what the usage asked for, at the list prices of the store less what was negotiated; reserved
+machines cover a part and are not used up; storage, data transfer, support, tax and a credit stand beside them, and a
+day on which much more data left than usual. The same usage, prices and day give the same rows.
 """
 
 from __future__ import annotations
@@ -24,15 +24,16 @@ DAYS: Final = 75
 NODES_FILLED: Final = 0.85
 """What of a node's vCPUs is requested, on average."""
 FOLDER: Final = "billing"
-PLAN: Final = "arn:aws:savingsplans::210987654321:savingsplan/7c9b1f52"
-PLAN_REGION: Final = "eu-west-2"
-PLAN_FAMILY: Final = "m6i."
-PLAN_RATE: Final = 0.72
-"""What an hour costs under the plan, of list; AWS, Compute Savings Plans, one year, no upfront: 27 to 29 % off m6i."""
-PLAN_DOLLARS_PER_HOUR: Final = 4.5
-"""As the settings of the demonstration state it."""
-PLAN_USED: Final = 0.91
-"""On a day with enough to cover."""
+RESERVATION: Final = "arn:aws:ec2:eu-west-2:210987654321:reserved-instances/7c9b1f52"
+RESERVED: Final = "m6i.2xlarge"
+RESERVED_REGION: Final = "eu-west-2"
+RESERVED_FAMILY: Final = "m6i."
+RESERVED_MACHINES: Final = 10
+RESERVED_DOLLARS_PER_HOUR: Final = 0.32
+"""As the settings of the demonstration state it, of one machine; 28 % below its list price of 0.444."""
+RESERVED_RATIO: Final = 0.72
+RESERVED_USED: Final = 0.91
+"""On a day with enough to cover; its size is flexible within the family."""
 ODD_DAY: Final = 5
 """Days before today on which data left a cloud by mistake."""
 ODD_SERVICE: Final = "Networking"
@@ -57,11 +58,11 @@ _EMPTY: Final = (
     "Tags",
 )
 _AMOUNTS: Final = ("BilledCost", "EffectiveCost", "ListCost", "ContractedCost")
-_PLAN: Final[Row] = {
+_OF_RESERVATION: Final[Row] = {
     "ServiceName": PAYERS["aws"].machines,
-    "RegionId": PLAN_REGION,
+    "RegionId": RESERVED_REGION,
     "PricingCategory": "Committed",
-    "CommitmentDiscountId": PLAN,
+    "CommitmentDiscountId": RESERVATION,
 }
 
 
@@ -121,11 +122,11 @@ def _node_hours(usage: pl.DataFrame, offers: pl.DataFrame) -> pl.DataFrame:
     return summed.join(cheapest, on=["region", "instance_type", "capacity_type"]).sort(key)
 
 
-def _under_plan() -> pl.Expr:
+def _reserved() -> pl.Expr:
     return (
-        (pl.col("region") == PLAN_REGION)
+        (pl.col("region") == RESERVED_REGION)
         & (pl.col("capacity_type") == "on-demand")
-        & pl.col("instance_type").str.starts_with(PLAN_FAMILY)
+        & pl.col("instance_type").str.starts_with(RESERVED_FAMILY)
     )
 
 
@@ -147,22 +148,22 @@ def _bill(payer: Payer, hours: pl.DataFrame, today: date, seed: int) -> Iterator
 
 
 def _machines(payer: Payer, hours: pl.DataFrame, day: date) -> Iterator[Row]:
-    """What machines cost on a day, under the savings plan and not, and what of the plan was left."""
-    planned = hours.filter(_under_plan())
+    """What machines cost on a day, under the reservation and not, and what of it was left."""
+    planned = hours.filter(_reserved())
     listed = float(sum(planned["node_hours"] * planned["price_per_hour"].cast(pl.Float64)))
-    committed = 24 * PLAN_DOLLARS_PER_HOUR
-    covered = min(PLAN_USED, PLAN_USED * committed / PLAN_RATE / listed) if listed else 0.0
-    for row in hours.with_columns(in_plan=_under_plan()).iter_rows(named=True):
-        yield from _machine(payer, row, day, covered if row["in_plan"] else 0.0)
+    committed = 24 * RESERVED_MACHINES * RESERVED_DOLLARS_PER_HOUR
+    covered = min(RESERVED_USED, RESERVED_USED * committed / RESERVED_RATIO / listed) if listed else 0.0
+    for row in hours.with_columns(reserved=_reserved()).iter_rows(named=True):
+        yield from _machine(payer, row, day, covered if row["reserved"] else 0.0)
     if listed:
-        unused = committed - covered * PLAN_RATE * listed
-        yield _charge(payer, day, _PLAN | {"CommitmentDiscountStatus": "Unused", "EffectiveCost": unused})
+        unused = committed - covered * RESERVED_RATIO * listed
+        yield _charge(payer, day, _OF_RESERVATION | {"CommitmentDiscountStatus": "Unused", "EffectiveCost": unused})
         bought = {"ChargeCategory": "Purchase", "BilledCost": committed, "EffectiveCost": 0.0}
-        yield _charge(payer, day, _PLAN | bought)
+        yield _charge(payer, day, _OF_RESERVATION | bought)
 
 
 def _machine(payer: Payer, row: Row, day: date, covered: float) -> Iterator[Row]:
-    """What one kind of machine cost one owner: a part under the savings plan, the rest on its own."""
+    """What one kind of machine cost one owner: a part under the reservation, the rest on its own."""
     price = row["price_per_hour"] if payer.currency == row["currency"] else row["gbp_per_hour"]
     is_spot = row["capacity_type"] == "spot"
     listed = row["node_hours"] * float(price)
@@ -180,9 +181,9 @@ def _machine(payer: Payer, row: Row, day: date, covered: float) -> Iterator[Row]
             "CommitmentDiscountStatus": "Used",
             "ConsumedQuantity": row["node_hours"] * covered,
             "ListCost": listed * covered,
-            "EffectiveCost": listed * covered * PLAN_RATE,
+            "EffectiveCost": listed * covered * RESERVED_RATIO,
         }
-        yield _charge(payer, day, same | _PLAN | used)
+        yield _charge(payer, day, same | _OF_RESERVATION | used)
     rest = {
         "ConsumedQuantity": row["node_hours"] * (1 - covered),
         "PricingCategory": "Dynamic" if is_spot else "Standard",

@@ -13,7 +13,13 @@ import polars as pl
 from exporters.core.config_file import parse_document, validate
 from exporters.core.errors import SettingsError, StoreError
 from exporters.core.sections import ALL_SECTIONS
-from recommender.demo.bills import PLAN, PLAN_DOLLARS_PER_HOUR, write_bills
+from recommender.demo.bills import (
+    RESERVATION,
+    RESERVED,
+    RESERVED_DOLLARS_PER_HOUR,
+    RESERVED_MACHINES,
+    write_bills,
+)
 from recommender.demo.usage import week_of_usage
 from recommender.settings import RecommenderSettings
 
@@ -24,8 +30,9 @@ SETTINGS_FILE = "tuppence.yaml"
 POLICY_FILE = "policy.yaml"
 USAGE_FILE = "usage.parquet"
 COSTS_FILE = "costs.yaml"
-PLAN_DAYS_LEFT = 45
-"""Soon enough for advice whether to renew the savings plan."""
+RESERVED_DAYS_LEFT = 45
+"""Soon enough for advice whether to renew what is reserved."""
+LISTED, REALLY_PAID = "price_basis: list ", "price_basis: effective "
 
 
 def write_demo(folder: Path, *, until: datetime, seed: int, ledger: str | None = None, weeks: int = 1) -> Path:
@@ -77,19 +84,22 @@ def add_costs(path: Path, *, offers: pl.DataFrame, today: date, seed: int) -> No
     folder = path.parent
     usage = pl.read_parquet(folder / USAGE_FILE)
     write_bills(folder, usage=usage, offers=offers, today=today, seed=seed)
-    ends = today + timedelta(days=PLAN_DAYS_LEFT)
+    ends = today + timedelta(days=RESERVED_DAYS_LEFT)
     texts = {
         FOLDER: _quoted(str(folder.resolve())),
-        "@PLAN@": PLAN,
-        "@PLAN_DOLLARS_PER_HOUR@": str(PLAN_DOLLARS_PER_HOUR),
-        "@PLAN_STARTS@": f"{ends - timedelta(days=365)}",
-        "@PLAN_ENDS@": f"{ends}",
+        "@RESERVATION@": RESERVATION,
+        "@RESERVED@": RESERVED,
+        "@RESERVED_MACHINES@": str(RESERVED_MACHINES),
+        "@RESERVED_DOLLARS_PER_HOUR@": f"{RESERVED_MACHINES * RESERVED_DOLLARS_PER_HOUR:.3f}",
+        "@RESERVED_FROM@": f"{ends - timedelta(days=365)}",
+        "@RESERVED_UNTIL@": f"{ends}",
     }
     section = _packaged(COSTS_FILE)
     for mark, text in texts.items():
         section = section.replace(mark, text)
     try:
-        path.write_text(path.read_text(encoding="utf-8") + section, encoding="utf-8")
+        settings = path.read_text(encoding="utf-8").replace(LISTED, REALLY_PAID)
+        path.write_text(settings + section, encoding="utf-8")
     except OSError as error:
         raise _unwritable(folder, error) from error
 

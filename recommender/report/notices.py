@@ -17,6 +17,8 @@ USAGE_OLD_AFTER = timedelta(days=8)
 """A week's report is made in the week after; usage that ends earlier is said to."""
 
 MOST_NAMED = 10
+MOST_DISCOUNTS = 3
+"""Those of the greatest bills; tuppence costs discounts lists all."""
 """Workloads that a notice names; the others are counted."""
 
 
@@ -49,8 +51,9 @@ def _notices(plan: Plan) -> Iterator[str]:
 def _price_basis(inputs: Inputs) -> Iterator[str]:
     """Which prices count, where the bills say that they are not the list prices."""
     far = [one for one in inputs.discounts if abs(one.discount_ratio) > BOTH_SHOWN_FROM]
-    named = "; ".join(_discount(one) for one in far[:MOST_NAMED])
-    more = f"; and {words.number_text(len(far) - MOST_NAMED)} more" if len(far) > MOST_NAMED else ""
+    largest = sorted(far, key=lambda one: one.list_gbp, reverse=True)
+    named = "; ".join(_discount(one) for one in largest[:MOST_DISCOUNTS])
+    more = f"; and {words.number_text(len(far) - MOST_DISCOUNTS)} more" if len(far) > MOST_DISCOUNTS else ""
     if inputs.price_basis is PriceBasis.EFFECTIVE:
         yield (
             "Prices are those really paid, by the bills, where these say so; the others are list prices"

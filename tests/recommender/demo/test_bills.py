@@ -19,7 +19,7 @@ from exporters.settings import ExporterSettings
 from exporters.store.costs import read_costs
 from exporters.store.read import current_prices
 from exporters.store.shelf import open_shelf
-from recommender.demo.bills import DAYS, ODD_DAY, PLAN, PLAN_DOLLARS_PER_HOUR
+from recommender.demo.bills import DAYS, ODD_DAY, RESERVATION, RESERVED_DOLLARS_PER_HOUR, RESERVED_MACHINES
 from recommender.demo.paid import last_month
 from recommender.demo.payers import PAYERS
 from recommender.demo.write import add_costs
@@ -80,9 +80,9 @@ def test_machines_on_demand_are_billed_at_what_was_negotiated(billed: Billed, pr
     assert ratio == pytest.approx(1 - PAYERS[provider].discount, abs=1e-6)
 
 
-def test_the_savings_plan_is_paid_whole_each_day_and_not_used_up(billed: Billed) -> None:
-    plan = pl.col("commitment_discount_id") == PLAN
-    paid = DAYS * 24 * PLAN_DOLLARS_PER_HOUR
+def test_what_is_reserved_is_paid_whole_each_day_and_not_used_up(billed: Billed) -> None:
+    plan = pl.col("commitment_discount_id") == RESERVATION
+    paid = DAYS * 24 * RESERVED_MACHINES * RESERVED_DOLLARS_PER_HOUR
     assert billed.sum("billed_cost", plan) == pytest.approx(paid, abs=1e-6)
     assert billed.sum("effective_cost", plan) == pytest.approx(paid, abs=1e-6)
     assert 0 < billed.sum("effective_cost", plan, pl.col("commitment_status") == "Unused") < 0.3 * paid
