@@ -17,9 +17,9 @@ USAGE_OLD_AFTER = timedelta(days=8)
 """A week's report is made in the week after; usage that ends earlier is said to."""
 
 MOST_NAMED = 10
+"""Workloads that a notice names; the others are counted."""
 MOST_DISCOUNTS = 3
 """Those of the greatest bills; tuppence costs discounts lists all."""
-"""Workloads that a notice names; the others are counted."""
 
 
 def notices(plan: Plan) -> tuple[str, ...]:
