@@ -171,6 +171,20 @@ def evaluate(
         commitments=commitments,
     )
     limits = _limits(quotas, region_quotas, namespace_quotas)
+    return _answer(question, limits, workloads=workloads, flows=flows, pools=pools, moves=moves, holds=holds)
+
+
+def _answer(
+    question: Question,
+    limits: _Limits,
+    *,
+    workloads: dy.DataFrame[Workload],
+    flows: dy.DataFrame[Flow],
+    pools: dy.DataFrame[Pool],
+    moves: dy.DataFrame[Move] | None,
+    holds: dy.DataFrame[Hold] | None,
+) -> Evaluation:
+    """The question's way through the stages: what each place costs, what is judged and chosen, and what is said."""
     here = _here(question, workloads, flows, pools)
     question = replace(question, prices=here.prices)
     history, held = _remembered(here.covered, moves, holds)
@@ -178,7 +192,7 @@ def evaluate(
     plan = assemble(question, _decision(here, pairs, question, limits, history))
     told = pairs if nearest is None else named_places(nearest, here.fleet)
     costs = ClusterCost.cast(with_pool_names(by_cluster(here.workloads, told)))
-    return Evaluation(plan, costs, workloads, flows, commitments, here.covered)
+    return Evaluation(plan, costs, workloads, flows, question.commitments, here.covered)
 
 
 def _remembered(

@@ -14,30 +14,11 @@ from zoneinfo import available_timezones
 from pydantic import Field, field_validator, model_validator
 
 from exporters.core.config_file import Section
-from exporters.core.words import PriceBasis
+from recommender.commit_settings import CommitSettings
 from recommender.deliver_settings import DeliverSettings
 from recommender.emit_settings import EmitSettings
+from recommender.prices_settings import PricesSettings
 from recommender.rollout_settings import RolloutSettings
-
-
-class PricesSettings(Section):
-    """Where the recommender reads prices."""
-
-    url: str = Field(
-        default="tuppence-data/snapshots",
-        description="Snapshot store: a folder, s3://, gs://, az://, or an exporter's https://…/snapshots.",
-    )
-    price_basis: PriceBasis = Field(
-        default=PriceBasis.LIST,
-        description="list: the provider's prices; effective: what the bills in the store say was really paid for them.",
-    )
-    commitments: Literal["use", "ignore"] = Field(
-        default="use",
-        description="use: capacity that the store says is bought ahead costs nothing more until it is used up.",
-    )
-    discount_days: int = Field(
-        default=30, ge=7, le=365, description="Whole days of bills that tell how far below list price was really paid."
-    )
 
 
 class UsageFileSettings(Section):
@@ -329,23 +310,6 @@ class RecommendSettings(Section):
         default="recommend",
         description="What may be written outside Tuppence, at most: nothing, scores that nothing reads, scores in "
         "emit.hub.pilot_namespaces, all scores. Each step up also needs an approval: tuppence mode set.",
-    )
-
-
-class CommitSettings(Section):
-    """When capacity is worth buying ahead, and when it is looked at whether to renew it."""
-
-    min_history_days: float = Field(
-        default=7, ge=1, le=365, description="Days that must have been observed; below there is not enough data."
-    )
-    undercut_ratio: float = Field(
-        default=0.1,
-        ge=0,
-        le=0.5,
-        description="Share of the hours in which fewer nodes may have run than are advised to be bought ahead.",
-    )
-    renew_within_days: int = Field(
-        default=60, ge=1, le=366, description="A commitment that ends within these days is judged for renewal."
     )
 
 

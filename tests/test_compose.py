@@ -197,9 +197,10 @@ def test_the_sample_is_written_and_names_nothing_outside_its_folder(tmp_path: Pa
     assert exit_codes([({}, [*arguments, str(tmp_path / "sample")])], folder=tmp_path) == [0]
     assert [path.name for path in tmp_path.iterdir()] == ["sample"]
     files = {path.name for path in (tmp_path / "sample").iterdir()}
-    assert files == {"tuppence.yaml", "policy.yaml", "usage.parquet"}
+    assert files == {"tuppence.yaml", "policy.yaml", "usage.parquet", "billing", "snapshots"}
     settings = yaml.safe_load((tmp_path / "sample" / SETTINGS_FILE).read_text(encoding="utf-8"))
     paths = [settings["store"]["url"], settings["prices"]["url"], settings["usage"]["file"]["path"], settings["policy"]]
+    paths += settings["costs"]["paths"]
     assert all(Path(path).is_relative_to(tmp_path / "sample") for path in paths)
 
 

@@ -33,10 +33,10 @@ from recommender.advise.identity import advice_id, etag
 from recommender.advise.plan import NotEnoughData
 from recommender.advise.record import Confidence, Kind, PriceEvidence, Risk
 from recommender.advise.steady_use import HourlyNodes, SteadyUse
+from recommender.commit_settings import CommitSettings
 from recommender.place.commitment_use import NodeGroup
 from recommender.place.committed import Covered
 from recommender.place.offered import PLACE, offered
-from recommender.settings import CommitSettings
 
 _ROUNDING = 1e-9
 _ON_DEMAND = "on-demand"

@@ -24,9 +24,9 @@ from recommender.advise.commitment_record import CommitmentAdvice
 from recommender.advise.plan import NotEnoughData
 from recommender.advise.record import Confidence, Kind
 from recommender.advise.steady_use import SteadyUse
+from recommender.commit_settings import CommitSettings
 from recommender.frames import ClusterSample, UsageSample
 from recommender.place.committed import Covered
-from recommender.settings import CommitSettings
 from tests.builders import NOON
 from tests.recommender.observe.usage_rows import SAMPLE
 from tests.recommender.place.bought import bought, commitment

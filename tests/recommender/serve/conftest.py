@@ -13,10 +13,11 @@ from exporters.core.clock import FixedClock
 from exporters.core.web.serving import serving
 from recommender.ledger.merge import merge
 from recommender.ledger.store import Ledger
+from recommender.prices_settings import PricesSettings
 from recommender.report.view_model import report_of
 from recommender.serve.app import Recommender, create_app
 from recommender.serve.last_plan import LastPlan
-from recommender.settings import LedgerSettings, PricesSettings, RecommenderSettings, RecommenderWebSettings
+from recommender.settings import LedgerSettings, RecommenderSettings, RecommenderWebSettings
 from tests.builders import NOON
 from tests.recommender.report.example import example_plan
 from tests.recommender.serve.stock import clusters, price_store, short_ahead
