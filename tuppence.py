@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 import exporters.cli
-import exporters.cost_commands
+import exporters.commands.costs
 import recommender.cli
 import recommender.commands.assess
 import recommender.commands.deliver
@@ -66,7 +66,7 @@ for commands in (
 ):
     app.registered_commands.extend(commands.registered_commands)
 app.add_typer(recommender.commands.publish.mode_app, name="mode")
-app.add_typer(exporters.cost_commands.costs_app, name="costs")
+app.add_typer(exporters.commands.costs.costs_app, name="costs")
 app.add_typer(config_app([ExporterSettings, RecommenderSettings]), name="config")
 
 

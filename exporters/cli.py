@@ -26,7 +26,7 @@ from exporters.cost_refresh import CostRefresher
 from exporters.fetch.contract import Source
 from exporters.fetch.cost_registry import COST_SOURCES
 from exporters.fetch.registry import SOURCES
-from exporters.listing import Unit, checks_table, findings_table, list_prices, prices_table
+from exporters.listings.prices import Unit, checks_table, findings_table, list_prices, prices_table
 from exporters.permissions import STORE, WITHOUT_RIGHTS, documents
 from exporters.publish.health import Health
 from exporters.refresh import Outcome, Refresher

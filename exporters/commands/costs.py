@@ -11,11 +11,7 @@ import polars as pl
 import typer
 from rich.markup import escape
 
-from exporters.core.clock import SystemClock
-from exporters.core.errors import SettingsError
-from exporters.core.output import ListFormat, errors_explained, print_table, stderr, write_rows
-from exporters.core.settings_file import ConfigOption
-from exporters.cost_change_commands import (
+from exporters.commands.cost_changes import (
     LimitOption,
     OutputOption,
     ProviderOption,
@@ -23,16 +19,20 @@ from exporters.cost_change_commands import (
     list_anomalies,
     read_settings,
 )
-from exporters.cost_discount_commands import list_discounts
-from exporters.cost_import import CostImport, CostImporter
-from exporters.cost_listing import CostBy, at_old_rates, costs_by, for_reading, total_of, totals
-from exporters.cost_source_commands import (
+from exporters.commands.cost_discounts import list_discounts
+from exporters.commands.cost_sources import (
     list_budgets,
     list_commitments,
     list_workloads,
     refresh_costs,
     show_forecast,
 )
+from exporters.core.clock import SystemClock
+from exporters.core.errors import SettingsError
+from exporters.core.output import ListFormat, errors_explained, print_table, stderr, write_rows
+from exporters.core.settings_file import ConfigOption
+from exporters.cost_import import CostImport, CostImporter
+from exporters.listings.costs import CostBy, at_old_rates, costs_by, for_reading, total_of, totals
 from exporters.store.costs import read_costs
 from exporters.store.shelf import open_shelf
 

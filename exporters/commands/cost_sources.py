@@ -9,24 +9,24 @@ import polars as pl
 import typer
 from rich.markup import escape
 
+from exporters.commands.cost_changes import LimitOption, OutputOption, read_settings
 from exporters.core.clock import SystemClock
 from exporters.core.errors import SettingsError
 from exporters.core.output import ListFormat, errors_explained, stderr, write_rows
 from exporters.core.progress import terminal_progress
 from exporters.core.settings_file import ConfigOption
-from exporters.cost_change_commands import LimitOption, OutputOption, read_settings
-from exporters.cost_listing import for_reading
 from exporters.cost_refresh import CostOutcome, CostRefresher
-from exporters.cost_standing_listing import (
+from exporters.cost_statement import state_settings
+from exporters.fetch.cost_contract import CostSource
+from exporters.fetch.cost_registry import COST_SOURCES
+from exporters.listings.costs import for_reading
+from exporters.listings.standing import (
     WorkloadsBy,
     budgets_table,
     commitments_table,
     forecasts_table,
     workloads_table,
 )
-from exporters.cost_statement import state_settings
-from exporters.fetch.cost_contract import CostSource
-from exporters.fetch.cost_registry import COST_SOURCES
 from exporters.settings import ExporterSettings
 from exporters.store.costs import read_costs
 from exporters.store.read import current_rates

@@ -7,11 +7,11 @@ from typing import Annotated
 import polars as pl
 import typer
 
+from exporters.commands.cost_changes import OutputOption, ProviderOption, read_settings
 from exporters.core.clock import SystemClock
 from exporters.core.output import ListFormat, errors_explained, stderr, write_rows
 from exporters.core.settings_file import ConfigOption
-from exporters.cost_change_commands import OutputOption, ProviderOption, read_settings
-from exporters.cost_listing import discounts_for_reading
+from exporters.listings.costs import discounts_for_reading
 from exporters.store.costs import read_costs
 from exporters.store.discounts import discounts
 from exporters.store.shelf import open_shelf

@@ -15,7 +15,8 @@ from exporters.core.errors import SettingsError
 from exporters.core.output import ListFormat, errors_explained, stderr, write_rows
 from exporters.core.sections import ALL_SECTIONS
 from exporters.core.settings_file import ConfigOption, settings_path
-from exporters.cost_change_listing import (
+from exporters.cost_explained import Explanation, anomalies, explain
+from exporters.listings.cost_changes import (
     anomalies_for_reading,
     anomalies_in_pence,
     changes_for_reading,
@@ -23,7 +24,6 @@ from exporters.cost_change_listing import (
     sentence,
     total_in_pence,
 )
-from exporters.cost_explained import Explanation, anomalies, explain
 from exporters.normalise.cost_changes import ChangeBasis
 from exporters.settings import ExporterSettings
 from exporters.store.costs import read_costs

@@ -1,0 +1,1 @@
+"""The exporter's commands: arguments in, one call each, results out."""
