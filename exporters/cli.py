@@ -24,6 +24,7 @@ from exporters.core.sections import ALL_SECTIONS
 from exporters.core.settings_file import ConfigOption, settings_path
 from exporters.cost_refresh import CostRefresher
 from exporters.fetch.contract import Source
+from exporters.fetch.cost_files import check_paths
 from exporters.fetch.cost_registry import COST_SOURCES
 from exporters.fetch.registry import SOURCES
 from exporters.listings.prices import Unit, checks_table, findings_table, list_prices, prices_table
@@ -225,10 +226,11 @@ def _price_sources(refresher: Refresher, name: str | None) -> tuple[Source, ...]
 
 
 def _cost_findings(settings: ExporterSettings, source: str | None) -> pl.DataFrame:
-    """What sources of costs look at: those that are enabled, or of the cloud that was named."""
+    """What sources of costs look at: exports in files, and those that are enabled, or of the cloud that was named."""
     refresher = CostRefresher(settings=settings, shelf=open_shelf(settings.store.url), clock=SystemClock())
     chosen = [one for one in refresher.enabled() if source in {None, one.name}]
-    return findings_table([(f"costs.{one.name}", finding) for one in chosen for finding in refresher.check(one)])
+    found = [("costs.paths", finding) for finding in check_paths(settings.costs.paths if source is None else ())]
+    return findings_table(found + [(f"costs.{one.name}", item) for one in chosen for item in refresher.check(one)])
 
 
 def _write_permissions(settings: ExporterSettings, name: str | None, output: ListFormat) -> None:

@@ -25,6 +25,7 @@ from exporters.listings.standing import (
     budgets_table,
     commitments_table,
     forecasts_table,
+    negotiated_table,
     workloads_table,
 )
 from exporters.settings import ExporterSettings
@@ -86,6 +87,18 @@ def list_commitments(config: ConfigOption = None, output: OutputOption = ListFor
         now, held, shelf = datetime.now(UTC), _standing(settings), open_shelf(settings.store.url)
         rows = commitments_table(read_costs(shelf).days, held, current_rates(shelf), now=now)
     _write(rows, output, nothing="No commitments. State some in the settings: costs.commitments, or enable a source.")
+
+
+def list_negotiated(
+    config: ConfigOption = None, limit: LimitOption = None, output: OutputOption = ListFormat.TABLE
+) -> None:
+    """Show what price sheets say was negotiated below list, meter by meter."""
+    with errors_explained():
+        settings = read_settings(config)
+        rates = current_rates(open_shelf(settings.store.url))
+        rows = negotiated_table(_standing(settings), rates, today=datetime.now(UTC).date())
+    shown = rows.head(limit) if limit else rows.head(20) if output is ListFormat.TABLE else rows
+    _write(shown, output, nothing="No negotiated prices. Azure's price sheets bring them: costs.azure.price_sheets.")
 
 
 def list_workloads(

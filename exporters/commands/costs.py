@@ -23,6 +23,7 @@ from exporters.commands.cost_discounts import list_discounts
 from exporters.commands.cost_sources import (
     list_budgets,
     list_commitments,
+    list_negotiated,
     list_workloads,
     refresh_costs,
     show_forecast,
@@ -46,6 +47,7 @@ costs_app.command(name="refresh")(refresh_costs)
 costs_app.command(name="budgets")(list_budgets)
 costs_app.command(name="forecast")(show_forecast)
 costs_app.command(name="commitments")(list_commitments)
+costs_app.command(name="negotiated")(list_negotiated)
 costs_app.command(name="workloads")(list_workloads)
 
 

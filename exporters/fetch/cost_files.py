@@ -16,7 +16,8 @@ from typing import Final
 
 import structlog
 
-from exporters.core.errors import SettingsError
+from exporters.core.errors import SettingsError, TuppenceError
+from exporters.fetch.contract import Finding
 from exporters.fetch.cost_manifests import read_manifests
 from exporters.fetch.cost_places import Place, place_of
 
@@ -75,6 +76,23 @@ def find_exports(paths: Sequence[str], *, scratch: Path) -> list[Export]:
     """
     found = [export for path in paths for export in _exports_of(place_of(path), scratch)]
     return sorted(found, key=lambda export: export.made_at)
+
+
+def check_paths(paths: Sequence[str]) -> tuple[Finding, ...]:
+    """This will look what lies behind each path, without reading it; it never raises for what a user can mend."""
+    return tuple(_check_path(path) for path in paths)
+
+
+def _check_path(path: str) -> Finding:
+    try:
+        found = [entry for entry in place_of(path).entries() if entry.name.lower().endswith(DATA)]
+    except TuppenceError as error:
+        return Finding(path, "failed", error.what, error.next_step)
+    if not found:
+        return Finding(path, "failed", "no file of an export is there", f"Export into it, as {', '.join(DATA)}.")
+    last = max(entry.modified for entry in found)
+    size = sum(entry.size for entry in found) / 1e6
+    return Finding(path, "ok", f"{len(found):,} files, {size:,.1f} MB, the last written {last:%Y-%m-%d %H:%M} UTC")
 
 
 def _exports_of(place: Place, scratch: Path) -> list[Export]:

@@ -1,4 +1,4 @@
-"""What was paid as lists: totals of an import, costs by service, region, account or month. Frames in, frames out.
+"""What was paid as lists: totals of an import, costs by service, account, owner or month. Frames in, frames out.
 
 Amounts are added up exactly and rounded to pennies once, at the end; so rows may differ from their total by a penny.
 """
@@ -15,6 +15,8 @@ from exporters.core.money import pence, pounds
 
 POUND_SUMS = ("billed_gbp", "effective_gbp", "list_gbp")
 NATIVE = ("billed_cost", "effective_cost")
+NOBODY = "nobody"
+"""Who bears a cost that no owner tag stands on."""
 OLD_RATE_DAYS = 7
 """Longer than the longest run of days without a rate of the ECB, Easter."""
 
@@ -25,6 +27,7 @@ class CostBy(StrEnum):
     SERVICE = "service"
     REGION = "region"
     ACCOUNT = "account"
+    OWNER = "owner"
     PROVIDER = "provider"
     CATEGORY = "category"
     MONTH = "month"
@@ -35,6 +38,7 @@ _BY = {
     CostBy.SERVICE: pl.col("service"),
     CostBy.REGION: pl.col("region"),
     CostBy.ACCOUNT: pl.when(pl.col("sub_account") != "").then("sub_account").otherwise("billing_account"),
+    CostBy.OWNER: pl.when(pl.col("owner") != "").then("owner").otherwise(pl.lit(NOBODY)),
     CostBy.PROVIDER: None,
     CostBy.CATEGORY: pl.col("charge_category"),
     CostBy.MONTH: pl.col("charge_day").dt.strftime("%Y-%m"),

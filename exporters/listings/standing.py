@@ -102,6 +102,28 @@ def commitments_table(
     )  # fmt: skip
 
 
+def negotiated_table(held: Standing, rates: dy.DataFrame[FxRate], *, today: date) -> pl.DataFrame:
+    """This will return prices of agreements in force that differ from list, the greatest discount first.
+
+    Args:
+        held: what holds now.
+        rates: exchange rates that hold now.
+        today: the day it is (UTC).
+    """
+    ended = pl.col("effective_to") < today
+    in_force = held.negotiated_prices.filter(pl.col("effective_from") <= today, ended.fill_null(value=False).not_())
+    priced = in_pounds_now(in_force, rates, "list_price", "negotiated_price")
+    less = 1 - pl.col("negotiated_price").cast(pl.Float64) / pl.col("list_price").cast(pl.Float64)
+    rows = priced.filter(pl.col("list_price") > 0).with_columns(discount_ratio=less.round(4))
+    return rows.filter(pl.col("discount_ratio") != 0).sort(
+        "discount_ratio", "provider", "product", "meter", "meter_id", descending=[True, *(False for _ in range(4))]
+    ).select(
+        "provider", "account", "product", "meter", "region", "unit", "discount_ratio",
+        list_price_gbp_per_unit=pl.col("list_price_gbp").round(6),
+        negotiated_price_gbp_per_unit=pl.col("negotiated_price_gbp").round(6),
+    )  # fmt: skip
+
+
 def workloads_table(
     held: Standing, rates: dy.DataFrame[FxRate], *, by: WorkloadsBy, today: date, days: int
 ) -> pl.DataFrame:

@@ -30,6 +30,14 @@ COSTS: tuple[Metric, ...] = (
         value="ratio",
     ),
     Metric(
+        name="tuppence_owner_cost_gbp",
+        help="What an owner bears in the window, by owner tags: effective cost of all charges; nobody: no tag says.",
+        labels=("owner", "window"),
+        frame=Frame.OWNER_COSTS,
+        unit="gbp",
+        value="gbp",
+    ),
+    Metric(
         name="tuppence_cost_gbp_per_vcpu_hour",
         help="What a vCPU-hour really cost in the last 30 whole days, where exports state vCPU-hours, in pounds.",
         labels=("provider", "region", "basis"),

@@ -28,6 +28,7 @@ from exporters.store.discounts import DISCOUNT_DAYS, discounts, that_hold
 from exporters.store.standing import Standing
 
 OTHER: Final = "other"
+NOBODY: Final = "nobody"
 
 
 class Basis(StrEnum):
@@ -80,6 +81,7 @@ def select_cost_series(
         Frame.COSTS: _costs(windows, top_services=top_services, max_groups=max_groups),
         Frame.COST_REACH: _reach(days),
         Frame.COST_ALLOCATION: _allocation(windows),
+        Frame.OWNER_COSTS: _owner_costs(windows, most=max_groups),
         Frame.UNIT_COSTS: _unit_costs(recent),
         Frame.DISCOUNTS: _discounts(costs, until=now.date(), days=discount_days).head(max_groups),
         Frame.COVERAGE: standing.commitment_ratios(held, covered, "coverage_ratio"),
@@ -130,6 +132,15 @@ def _reach(days: pl.DataFrame) -> pl.DataFrame:
 def _allocation(windows: pl.DataFrame) -> pl.DataFrame:
     usage = windows.filter(pl.col("charge_category") == "Usage")
     return _ratio(usage, ["provider", "window"], pl.col("effective_gbp"), part=pl.col("owner") != "")
+
+
+def _owner_costs(windows: pl.DataFrame, *, most: int) -> pl.DataFrame:
+    """Rows of owner, window and gbp: effective, of all charges; the dearest owners, the rest are ``other``."""
+    sums = windows.group_by("owner", "window").agg(pl.col("effective_gbp").sum())
+    sizes = sums.filter(pl.col("owner") != "").group_by("owner").agg(pl.col("effective_gbp").abs().sum())
+    top = sizes.sort("effective_gbp", "owner", descending=[True, False])["owner"].head(most).implode()
+    named = pl.when(pl.col("owner") == "").then(pl.lit(NOBODY)).when(pl.col("owner").is_in(top)).then("owner")
+    return sums.group_by(named.otherwise(pl.lit(OTHER)).alias("owner"), "window").agg(gbp=pl.col("effective_gbp").sum())
 
 
 def _unit_costs(recent: pl.DataFrame) -> pl.DataFrame:

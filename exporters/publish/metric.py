@@ -29,6 +29,7 @@ class Frame(StrEnum):
     COST_REJECTS = "cost_rejects"
     COST_REACH = "cost_reach"
     COST_ALLOCATION = "cost_allocation"
+    OWNER_COSTS = "owner_costs"
     UNIT_COSTS = "unit_costs"
     DISCOUNTS = "discounts"
     COVERAGE = "coverage"

@@ -5,15 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 import time_machine
 import yaml
 from typer.testing import CliRunner, Result
 
 import tuppence
+from exporters.core.standing_frames import NegotiatedPrice
+from exporters.store.shelf import open_shelf
+from exporters.store.standing_write import write_statement
 from tests.exporters.focus_exports import charge, write_csv
 from tests.fakes.opencost import FakeOpenCost, entry, fake_opencost, workload
 
@@ -162,3 +167,48 @@ def test_check_looks_at_sources_of_costs_too(config: Path, opencost: FakeOpenCos
     assert {row["source"] for row in as_json(config, "check", "opencost")} == {"costs.opencost"}
     opencost.answers = [(401, "no")] * 5
     assert "costs.opencost" in typed(config, "check", "opencost", code=1).stdout
+
+
+def test_check_looks_at_the_paths_of_exports(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    write_csv(tmp_path / "in" / "export.csv", [charge()])
+    path = tmp_path / "paths.yaml"
+    paths = [str(tmp_path / "in"), str(tmp_path / "empty"), str(tmp_path / "nowhere")]
+    document = {"store": {"url": str(tmp_path / "store")}, "costs": {"paths": paths}}
+    path.write_text(yaml.safe_dump(document), encoding="utf-8")
+    with time_machine.travel(NOW, tick=True):
+        result = runner.invoke(tuppence.app, ["check", "-o", "json", "--config", str(path)])
+    found = {row["subject"]: row for row in json.loads(result.stdout) if row["source"] == "costs.paths"}
+    assert {name: row["state"] for name, row in found.items()} == dict(
+        zip(paths, ("ok", "failed", "failed"), strict=True)
+    )
+    assert "1 files" in found[paths[0]]["detail"]
+    assert all(row["next_step"] for row in found.values() if row["state"] == "failed")
+
+
+def test_negotiated_prices_stand_beside_list_the_greatest_discount_first(config: Path) -> None:
+    price = {
+        "source": "azure",
+        "provider": "azure",
+        "account": "7654321",
+        "product": "Virtual Machines Dsv5",
+        "unit": "1 Hour",
+        "effective_from": date(2024, 1, 1),
+        "effective_to": None,
+        "region": "uksouth",
+        "currency": "GBP",
+        "list_price": Decimal("0.2"),
+    }
+    rows = [
+        price | {"meter_id": "a", "meter": "D4s v5", "negotiated_price": Decimal("0.16")},
+        price | {"meter_id": "b", "meter": "D8s v5", "negotiated_price": Decimal("0.1")},
+        price | {"meter_id": "c", "meter": "same", "negotiated_price": Decimal("0.2")},
+        price
+        | {"meter_id": "d", "meter": "over", "negotiated_price": Decimal("0.1")}
+        | {"effective_to": date(2024, 5, 1)},
+        price | {"meter_id": "e", "meter": "no list", "negotiated_price": Decimal("0.1"), "list_price": None},
+    ]
+    frame = NegotiatedPrice.validate(pl.DataFrame(rows, schema=NegotiatedPrice.create_empty().schema))
+    write_statement(open_shelf(str(config.parent / "store")), "azure", {"negotiated_prices": frame}, now=NOW)
+    found = [(row["meter"], row["discount_ratio"]) for row in as_json(config, "costs", "negotiated")]
+    assert found == [("D8s v5", 0.5), ("D4s v5", 0.2)]

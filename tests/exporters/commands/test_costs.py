@@ -151,3 +151,10 @@ def test_discounts_come_with_their_verdict_and_evidence(config: Path, tmp_path: 
 
 def test_without_costs_there_are_no_discounts_and_a_next_step(config: Path) -> None:
     assert "No discounts" in typed(config, "discounts").stderr
+
+
+def test_costs_can_be_listed_by_owner_and_what_nobody_bears_is_named(config: Path, tmp_path: Path) -> None:
+    rows = [charge(3), charge(4, Tags=None, EffectiveCost="0.04")]
+    typed(config, "import", str(write_csv(tmp_path / "a.csv", rows)))
+    found = {row["owner"]: row["effective_gbp"] for row in as_json(config, "show", "--by", "owner")}
+    assert found == {"radiology": "0.06", "nobody": "0.03"}

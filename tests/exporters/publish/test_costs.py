@@ -176,6 +176,29 @@ def test_the_list_price_is_absent_where_a_charge_has_none(tmp_path: Path) -> Non
     assert set(values(costs, "tuppence_cost_gbp_per_vcpu_hour", "basis")) == {"effective"}
 
 
+def test_what_each_owner_bears_adds_up_with_nobody_and_others(tmp_path: Path) -> None:
+    rows = [
+        *days_of_september(1, 6, Tags='{"owner": "radiology"}'),
+        *days_of_september(1, 6, Tags='{"team": "studio"}', EffectiveCost="0.04"),
+        *days_of_september(1, 6, Tags=None, EffectiveCost="0.01"),
+        *days_of_september(1, 6, Tags='{"owner": "small"}', EffectiveCost="0.002"),
+    ]
+    costs = imported(tmp_path, rows)
+    four_days = 4 * 0.75
+    assert values(costs, "tuppence_owner_cost_gbp", "owner") == {
+        "radiology": 0.08 * four_days,
+        "studio": 0.04 * four_days,
+        "small": 0.002 * four_days,
+        "nobody": 0.01 * four_days,
+    }
+    assert values(costs, "tuppence_owner_cost_gbp", "owner", max_groups=2) == {
+        "radiology": 0.08 * four_days,
+        "studio": 0.04 * four_days,
+        "other": 0.002 * four_days,
+        "nobody": 0.01 * four_days,
+    }
+
+
 def test_costs_are_served_beside_prices_and_both_count_against_the_limit(tmp_path: Path) -> None:
     series = of_costs(imported(tmp_path, days_of_september(1, 6)), top_services=5, max_groups=5)
     published = PublishedPrices(Health(), max_series=50)
