@@ -112,10 +112,10 @@ def _remembered(settings: RecommenderSettings, past: _Past, *, at: datetime) -> 
 def _a_day_before(settings: RecommenderSettings, now: Prices, *, at: datetime) -> dy.DataFrame[ClusterCost] | None:
     """Costs by prices and usage of a day before; None: there were not the same sources of prices, or no usage."""
     try:
-        then = prices_at(settings, at=at - DAY)
+        then = prices_at(settings, at=at - DAY, known_at=at)
         if set(now.offers["source"]) - set(then.offers["source"]):
             return None
-        return appraisal(settings, at=at - DAY).costs
+        return appraisal(settings, at=at - DAY, known_at=at).costs
     except (PricesUnavailableError, IntegrityError):
         return None
 

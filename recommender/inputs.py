@@ -57,7 +57,12 @@ def evaluation(
 
 
 def appraisal(
-    settings: RecommenderSettings, *, at: datetime, window: Window | None = None, memory: Memory | None = None
+    settings: RecommenderSettings,
+    *,
+    at: datetime,
+    window: Window | None = None,
+    memory: Memory | None = None,
+    known_at: datetime | None = None,
 ) -> Evaluation:
     """This will read everything and evaluate once, and tell what every workload costs in every cluster besides.
 
@@ -66,6 +71,7 @@ def appraisal(
         at: the evaluation time (UTC).
         window: the usage to read; default: the settings' hours before the last whole hour, for a file before its end.
         memory: moves and decisions of the past; None: there were none.
+        known_at: see prices_at.
 
     Raises:
         TuppenceError: an input is missing or wrong; nothing is advised from half of them.
@@ -77,7 +83,7 @@ def appraisal(
             next_step="Describe the clusters and their pools in the settings; tuppence demo writes an example.",
         )
     policy = policy_of(settings)
-    prices = prices_at(settings, at=at)
+    prices = prices_at(settings, at=at, known_at=known_at)
     usage, period = usage_at(settings, at=at, window=window)
     seen = observe(usage, policy, clusters=settings.clusters, window=period)
     for one in idle_rules(policy, seen.workloads):
@@ -145,16 +151,22 @@ def policy_of(settings: RecommenderSettings) -> Policy:
     return settings.policy
 
 
-def prices_at(settings: RecommenderSettings, *, at: datetime) -> Prices:
+def prices_at(settings: RecommenderSettings, *, at: datetime, known_at: datetime | None = None) -> Prices:
     """This will return the prices that counted at a moment, at the basis that the settings name.
 
-    They are those of each source's last snapshot, at one rate per currency, with what bills known then show was paid.
+    They are those of each source's last snapshot, at one rate per currency, with what bills show was paid up to then.
+
+    Args:
+        settings: checked settings.
+        at: the moment (UTC).
+        known_at: bills written later are not known; None: the moment itself. Who looks back knows what came since.
 
     Raises:
         PricesUnavailableError: the store holds no offer that may be used then, or no bills that effective prices need.
         StoreError: the store cannot be read.
     """
-    return at_basis(list_prices_at(settings, at=at), discounts_at(settings, at=at), settings.prices.price_basis)
+    found = discounts_at(settings, at=at, known_at=known_at or at)
+    return at_basis(list_prices_at(settings, at=at), found, settings.prices.price_basis)
 
 
 def list_prices_at(settings: RecommenderSettings, *, at: datetime) -> Prices:
@@ -181,8 +193,8 @@ def commitments_at(settings: RecommenderSettings, prices: Prices, *, at: datetim
     return bought_ahead(read_standing(open_readable(settings.prices.url), until=at).commitments, prices.fx, at=at)
 
 
-def discounts_at(settings: RecommenderSettings, *, at: datetime) -> dy.DataFrame[Discount]:
-    """This will return what was really paid below list price, as far as bills that were known at a moment show it.
+def discounts_at(settings: RecommenderSettings, *, at: datetime, known_at: datetime) -> dy.DataFrame[Discount]:
+    """This will return what was really paid below list price up to a moment, by bills that are known at another.
 
     Raises:
         PricesUnavailableError: effective prices are asked for, and no bill says what a machine cost.
@@ -191,7 +203,7 @@ def discounts_at(settings: RecommenderSettings, *, at: datetime) -> dy.DataFrame
     days = settings.prices.discount_days
     first = at.date() - timedelta(days=days + MOST_DAYS_OLD)
     months = sorted({f"{first + timedelta(days=day):%Y-%m}" for day in range(days + MOST_DAYS_OLD + 1)})
-    paid = read_costs(open_readable(settings.prices.url), months=months, until=at).days
+    paid = read_costs(open_readable(settings.prices.url), months=months, until=known_at).days
     found = discounts(paid, until=at.date(), last_days=days)
     if found.is_empty() and settings.prices.price_basis is PriceBasis.EFFECTIVE:
         raise PricesUnavailableError(

@@ -149,7 +149,7 @@ def _spend(settings: RecommenderSettings, week: Week, *, at: datetime) -> tuple[
     window = week.window
     before = Week(week.monday - timedelta(days=7)).window
     try:
-        old_prices = prices_at(settings, at=before.end)
+        old_prices = prices_at(settings, at=before.end, known_at=at)
     except PricesUnavailableError:
         return None, f"no prices of {before.end:%-d %B %Y} are kept, so there is nothing to compare with."
     try:

@@ -76,6 +76,18 @@ def test_bills_that_came_later_are_not_seen(folder: Path) -> None:
     assert not prices_at(settings(folder), at=NOON + timedelta(hours=3)).offers.equals(before.offers)
 
 
+def test_who_looks_back_knows_the_bills_that_came_since_but_only_their_days_up_to_then(folder: Path) -> None:
+    bills(folder)
+    then = NOON - timedelta(minutes=1)
+    listed, paid = (
+        list_prices_at(settings(folder), at=then).offers,
+        prices_at(settings(folder), at=then, known_at=TOLD).offers,
+    )
+    assert paid["gbp_per_hour"][0] == pytest.approx(listed["gbp_per_hour"][0] * 0.8)
+    with pytest.raises(PricesUnavailableError):
+        prices_at(settings(folder), at=NOON - timedelta(days=60), known_at=TOLD)
+
+
 def test_without_bills_effective_prices_are_refused_and_list_prices_are_not(folder: Path) -> None:
     with pytest.raises(PricesUnavailableError, match=r"price_basis is effective"):
         prices_at(settings(folder), at=TOLD)
