@@ -86,6 +86,10 @@ class Charge(dy.Schema):
     region = dy.String(nullable=True)
     sku_id = dy.String(nullable=True)
     resource_id = dy.String(nullable=True)
+    details = dy.String(
+        nullable=True,
+        description="JSON of a charge by the hour that names machine and vCPUs; null: they are stated, or none",
+    )
     machine = dy.String(nullable=True, description="m7i.xlarge, Standard_D4s_v5, N2: as the bill names it; null: none")
     charge_category = dy.String(nullable=True, description="Usage, Purchase, Tax, Credit, Adjustment")
     pricing_category = dy.String(nullable=True)

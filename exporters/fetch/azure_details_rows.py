@@ -153,6 +153,7 @@ def details_charges(raw: pl.LazyFrame, report: Report, *, owner_tags: Sequence[s
     }
     row["commitment_status"] = _status(kind, row["commitment_discount_id"])
     row |= _quantities(names, row["charge_category"], counts=counts)
+    row["details"] = pl.lit(None, pl.String)
     row["machine"] = pl.when(row["consumed_unit"] == "Hours").then(_stated(names, _MACHINE, pl.String()))
     row["owner"] = first_value("Tags" if "Tags" in names else None, schema, owner_tags)
     row["reject"] = reject_reason(_read(report), row)

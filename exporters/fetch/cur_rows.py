@@ -100,6 +100,7 @@ def cur_charges(raw: pl.LazyFrame, *, owner_tags: Sequence[str]) -> pl.LazyFrame
     }
     vcpus = pl.coalesce(number(theirs.get("vcpu")), product("vcpu").cast(pl.Float64, strict=False))
     row["vcpu_hours"] = vcpu_hours(row, vcpus)
+    row["details"] = pl.lit(None, pl.String)
     row["machine"] = pl.coalesce(words("machine"), product("instance_type"), machine_of_usage(words("usage_type")))
     row["owner"] = _owner(theirs, schema, owner_tags)
     row["reject"] = reject_reason(theirs, row)

@@ -30,7 +30,7 @@ TIME_FORMATS: Final = (
 NULLS: Final = ("", "NULL", "null", "Null", "\\N")
 """Spellings of nothing in CSV exports; FOCUS, null handling, asks for an empty cell."""
 
-_TEXT, _READ, _OF_MACHINE = "text", "read", "of_machine"
+_TEXT, _READ = "text", "read"
 EACH: Final = pl.col(_TEXT)
 """One of the texts of once_each."""
 _SAMPLE_ROWS: Final = 1_000
@@ -41,10 +41,6 @@ MEMORY_UNITS: Final = ("GiB-Hours", "GiBy.h", "gibibyte hour", "GB-Hours")
 HOUR_UNITS: Final = ("Hours", "Hour", "hours", "hour", "Hrs", "hrs", "h")
 """FOCUS, unit format, writes Hours and vCPU-Hours; AWS's CUR has Hrs, Google h and hour."""
 
-_VCPUS: Final = r'(?i)"(?:x_)?(?:CoreCount|vCPUs)"\s*:\s*"?(\d+(?:\.\d+)?)'
-"""FOCUS 1.1 SkuPriceDetails has CoreCount, and x_ before names of its own; Azure's x_SkuDetails has VCPUs."""
-_MACHINE: Final = r'"(?:x_)?(?:InstanceType|ServiceType)"\s*:\s*"([^"]+)"'
-"""FOCUS 1.1 SkuPriceDetails has InstanceType; Azure's x_SkuDetails has ServiceType."""
 _AWS_MACHINE: Final = r"(?:Usage|Reservation|Box):([a-z0-9-]+\.[a-z0-9-]+)$"
 """AWS, usage type: EUW2-BoxUsage:m5.large, SpotUsage:…, DedicatedUsage:…, UnusedBox:…, Reservation:…"""
 _GOOGLE_MACHINE: Final = r"\b([A-Z]\d{1,2}[A-Z]?)\b.* (?:Core|Ram|Cpu|Instance) "
@@ -73,13 +69,12 @@ def focus_charges(raw: pl.LazyFrame, found: ColumnMap, *, owner_tags: Sequence[s
         row[name] = moment(theirs[name], schema[theirs[name]], form)
     row["billing_period"] = row["billing_period"].dt.date()
     row["consumed_quantity"] = number(theirs.get("consumed_quantity"))
-    row["vcpu_hours"] = vcpu_hours(row, pl.col(_OF_MACHINE).struct.field("vcpus"))
-    row["machine"] = pl.col(_OF_MACHINE).struct.field("name")
+    row["vcpu_hours"] = vcpu_hours(row, None)
+    row["details"] = pl.when(row["consumed_unit"].is_in(HOUR_UNITS)).then(row["details"])
+    row["machine"] = _machine(theirs, raw, row["consumed_unit"])
     row["owner"] = first_value(theirs.get("tags"), schema, owner_tags)
     row["reject"] = reject_reason(theirs, row)
-    # What is said of a machine is read once for both its name and its vCPUs.
-    known = raw.with_columns(_machine(theirs, raw, row["consumed_unit"]).alias(_OF_MACHINE))
-    return known.select(**{name: row[name] for name in Charge.column_names()})
+    return raw.select(**{name: row[name] for name in Charge.column_names()})
 
 
 def text(name: str, kind: pl.DataType) -> pl.Expr:
@@ -134,23 +129,14 @@ def machine_of_sku(description: pl.Expr) -> pl.Expr:
 
 
 def _machine(theirs: Mapping[str, str], raw: pl.LazyFrame, unit: pl.Expr) -> pl.Expr:
-    """The machine of a charge by the hour, a struct of its name and vCPUs; what is said of others is not searched."""
+    """The machine of a charge by the hour, where usage type or description names it."""
     by_machine, by_core = unit.is_in(HOUR_UNITS), unit.is_in((*HOUR_UNITS, *VCPU_UNITS, *MEMORY_UNITS))
-    names, vcpus = [pl.lit(None, pl.String)], pl.lit(None, pl.Float64)
-    schema = raw.collect_schema()
-    if "details" in theirs:
-        details = pl.when(by_machine).then(text(theirs["details"], schema[theirs["details"]]))
-        facts = pl.struct(
-            name=EACH.str.extract(_MACHINE, 1), vcpus=EACH.str.extract(_VCPUS, 1).cast(pl.Float64, strict=False)
-        )
-        stated = once_each(details, facts, pl.Struct({"name": pl.String, "vcpus": pl.Float64}))
-        names.append(stated.struct.field("name"))
-        vcpus = stated.struct.field("vcpus")
+    names = [pl.lit(None, pl.String)]
     if "usage_type" in theirs:
         names.append(machine_of_usage(pl.when(by_machine).then(pl.col(theirs["usage_type"]))))
     if "description" in theirs and _is_of_google(raw, theirs["provider"]):
         names.append(machine_of_sku(pl.when(by_core).then(pl.col(theirs["description"]))))
-    return pl.struct(name=pl.coalesce(names), vcpus=vcpus)
+    return pl.coalesce(names)
 
 
 def _is_of_google(raw: pl.LazyFrame, provider: str) -> bool:

@@ -27,6 +27,7 @@ from exporters.core.cost_frames import (
     PoundCost,
     RestatedDay,
 )
+from exporters.fetch.machine_details import machine_in, vcpus_in
 from exporters.normalise.cost_families import family_of
 
 PROVIDERS: Final = {
@@ -67,6 +68,8 @@ _TEXTS: Final = (
 _OTHER_KEYS: Final = ("source", "billing_period", "charge_day", "has_vcpu_hours")
 _NULL_WORDS: Final = ("null", "\\n")
 _REJECT: Final = "reject"
+_DETAILS: Final = "details"
+_COUNTS: Final = "counts"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +105,8 @@ def reduce_charges(charges: pl.LazyFrame, *, file: str, source: str = FILES) -> 
         "billing_period": pl.col("billing_period"),
         "charge_day": pl.col("charge_start").dt.date(),
         "has_vcpu_hours": pl.col("vcpu_hours").is_not_null(),
+        _DETAILS: pl.col(_DETAILS),
+        _COUNTS: (pl.col("consumed_quantity") >= 0) & (pl.col("charge_category") == "Usage"),
         _REJECT: pl.col(_REJECT),
     }
     grouped = (
@@ -114,7 +119,8 @@ def reduce_charges(charges: pl.LazyFrame, *, file: str, source: str = FILES) -> 
         )
         .collect(engine="streaming")
     )
-    judged = grouped.with_columns(_reason(grouped).alias(_REJECT), source=pl.lit(source))
+    known = _with_machines(grouped)
+    judged = known.with_columns(_reason(known).alias(_REJECT), source=pl.lit(source))
     return Reduced(
         groups=judged.filter(pl.col(_REJECT).is_null()).drop(_REJECT),
         rejects=_counted(judged.filter(pl.col(_REJECT).is_not_null()), charges, file=file),
@@ -242,6 +248,22 @@ def _in_our_words(grouped: pl.DataFrame) -> pl.DataFrame:
         instance_family=family_of(worded),
         region=pl.col("region").str.to_lowercase(),
         pricing_category=pl.col("pricing_category").replace(PRICING_CATEGORIES),
+    )
+
+
+def _with_machines(grouped: pl.DataFrame) -> pl.DataFrame:
+    """Groups with the machine and the vCPU-hours that their details tell, in the place of those."""
+    distinct = grouped.select(_DETAILS).unique().drop_nulls()
+    facts = distinct.with_columns(name=machine_in(pl.col(_DETAILS)), vcpus=vcpus_in(pl.col(_DETAILS)))
+    hours = pl.when(pl.col(_COUNTS)).then(pl.col("consumed_quantity") * pl.col("vcpus"))
+    return (
+        grouped.join(facts, on=_DETAILS, how="left")
+        .with_columns(
+            machine=pl.coalesce("name", "machine"),
+            vcpu_hours=pl.col("vcpu_hours") + hours.fill_null(0),
+            has_vcpu_hours=pl.col("has_vcpu_hours") | hours.is_not_null(),
+        )
+        .drop(_DETAILS, _COUNTS, "name", "vcpus")
     )
 
 
