@@ -96,7 +96,8 @@ def show_costs(  # noqa: PLR0917 - options, which typer reads from the signature
     shown = rows.head(limit) if limit else rows.head(20) if output is ListFormat.TABLE else rows
     write_rows(shown, output, table=for_reading(shown))
     if days.is_empty():
-        stderr.print("No costs yet. Import an export: tuppence costs import PATH")
+        chosen = "of that month or provider; tuppence costs show --by month lists all" if month or provider else "yet"
+        stderr.print(f"No costs {chosen}. To bring some: tuppence costs import PATH, or tuppence costs refresh")
     elif output is ListFormat.TABLE:
         print_table(for_reading(total_of(days)))
 

@@ -155,10 +155,15 @@ def workloads_table(
 def _covers() -> pl.Expr:
     """What a commitment was bought for, in words: 4 × m7i.xlarge in eu-west-2."""
     what = pl.coalesce(*(pl.col(name).replace("", None) for name in ("instance_type", "instance_family", "gpu_model")))
-    money = pl.format("{} {} an hour of {}", pl.col("quantity").round(4), "currency", what.fill_null("any machine"))
-    count = pl.format("{} {} of {}", pl.col("quantity").round(2), "unit", what.fill_null("any machine"))
+    money = pl.format("{} {} an hour of {}", _number(4), "currency", what.fill_null("any machine"))
+    count = pl.format("{} {} of {}", _number(2), "unit", what.fill_null("any machine"))
     where = pl.when(pl.col("region") == "").then(pl.lit("anywhere")).otherwise(pl.format("in {}", "region"))
     return pl.format("{} {}", pl.when(pl.col("unit") == "money").then(money).otherwise(count), where)
+
+
+def _number(digits: int) -> pl.Expr:
+    """A quantity as a person writes it: 10 and 2.5, not 10.0."""
+    return pl.col("quantity").round(digits).cast(pl.String).str.replace(r"\.0$", "")
 
 
 def _wide(bounds: pl.DataFrame, key: list[str]) -> pl.DataFrame:

@@ -158,3 +158,9 @@ def test_costs_can_be_listed_by_owner_and_what_nobody_bears_is_named(config: Pat
     typed(config, "import", str(write_csv(tmp_path / "a.csv", rows)))
     found = {row["owner"]: row["effective_gbp"] for row in as_json(config, "show", "--by", "owner")}
     assert found == {"radiology": "0.06", "nobody": "0.03"}
+
+
+def test_a_month_without_costs_is_told_apart_from_a_store_without(config: Path, tmp_path: Path) -> None:
+    assert "No costs yet" in typed(config, "show").stderr
+    typed(config, "import", str(write_csv(tmp_path / "a.csv", [charge(3)])))
+    assert "No costs of that month or provider" in typed(config, "show", "--month", "2020-01").stderr
