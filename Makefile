@@ -7,6 +7,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 CORES := $(shell nproc 2>/dev/null || echo 2)
+# One more than cores: tests wait for servers that they started.
+WORKERS := $(shell expr $(CORES) + 1)
 # Without compiled files pytest compiles every test, and each program that a test starts every library, on every run.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -41,7 +43,7 @@ demo: install
 	$(BIN)/tuppence demo --out demo-output
 
 test: install-dev system
-	$(BIN)/python -m pytest -n $(CORES) --dist loadfile --no-loadscope-reorder -m "not slow" tests
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "not slow" tests
 
 test-slow: install-dev system
 	$(BIN)/python -m pytest -m slow tests || [ $$? -eq 5 ]  # 5: no test is that slow

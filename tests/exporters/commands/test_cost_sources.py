@@ -174,7 +174,11 @@ def test_check_looks_at_the_paths_of_exports(tmp_path: Path) -> None:
     write_csv(tmp_path / "in" / "export.csv", [charge()])
     path = tmp_path / "paths.yaml"
     paths = [str(tmp_path / "in"), str(tmp_path / "empty"), str(tmp_path / "nowhere")]
-    document = {"store": {"url": str(tmp_path / "store")}, "costs": {"paths": paths}}
+    document = {
+        "store": {"url": str(tmp_path / "store")},
+        "costs": {"paths": paths},
+        "sources": {"fx": {"source": "packaged"}},
+    }
     path.write_text(yaml.safe_dump(document), encoding="utf-8")
     with time_machine.travel(NOW, tick=True):
         result = runner.invoke(tuppence.app, ["check", "-o", "json", "--config", str(path)])

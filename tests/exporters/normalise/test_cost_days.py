@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 import polars as pl
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
@@ -65,6 +65,7 @@ def converted(rows: list[dict[str, Any]]) -> Any:
     return in_pounds(mark_whole(reduced(rows), made_at=LATER, settle_hours=24), HISTORY, file="f").days
 
 
+@settings(max_examples=15)
 @given(st.lists(charges(), max_size=30))
 def test_every_charge_is_in_one_day_or_counted_as_left_out(rows: list[dict[str, Any]]) -> None:
     result = reduce_charges(lazily(rows), file="f")
@@ -81,6 +82,7 @@ def test_every_charge_is_in_one_day_or_counted_as_left_out(rows: list[dict[str, 
     assert set(days["service"]) <= {"", "s3", "ec2"}
 
 
+@settings(max_examples=15)
 @given(st.lists(charges(), max_size=20), st.randoms(use_true_random=False))
 def test_the_order_of_charges_does_not_matter(rows: list[dict[str, Any]], random: Any) -> None:
     shuffled = random.sample(rows, len(rows))
@@ -89,6 +91,7 @@ def test_the_order_of_charges_does_not_matter(rows: list[dict[str, Any]], random
     assert_frame_equal(one.rejects, other.rejects)
 
 
+@settings(max_examples=15)
 @given(st.lists(charges(), max_size=20), st.integers(0, 20))
 def test_parts_of_an_export_add_up_to_the_whole(rows: list[dict[str, Any]], cut: int) -> None:
     parts = [reduce_charges(lazily(part), file="f") for part in (rows[:cut], rows[cut:])]
@@ -96,6 +99,7 @@ def test_parts_of_an_export_add_up_to_the_whole(rows: list[dict[str, Any]], cut:
     assert_frame_equal(add_days(*parts[::-1]), reduced(rows))
 
 
+@settings(max_examples=15)
 @given(st.lists(charges(), max_size=20))
 def test_the_same_export_again_changes_nothing(rows: list[dict[str, Any]]) -> None:
     days = converted(rows)
@@ -104,6 +108,7 @@ def test_the_same_export_again_changes_nothing(rows: list[dict[str, Any]]) -> No
     assert restated(days, days).is_empty()
 
 
+@settings(max_examples=15)
 @given(st.lists(charges(), max_size=20), st.lists(charges(), max_size=20))
 def test_a_later_export_stands_and_days_that_it_does_not_state_stay(
     old: list[dict[str, Any]], new: list[dict[str, Any]]
@@ -116,6 +121,7 @@ def test_a_later_export_stands_and_days_that_it_does_not_state_stay(
     assert kept["billed_cost"].sum() == after["billed_cost"].sum() + others["billed_cost"].sum()
 
 
+@settings(max_examples=15)
 @given(st.lists(charges(), max_size=20))
 def test_pounds_are_the_native_amounts_at_the_rate_of_each(rows: list[dict[str, Any]]) -> None:
     days = converted(rows)

@@ -64,7 +64,7 @@ def refresh(run, rows):
         return None
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(st.lists(machine(), min_size=1, max_size=25))
 def test_parts_are_never_negative_and_add_up_to_the_price(run, chosen, price, shape, machines):
     prices, shapes = rows_of(machines, price, shape)

@@ -136,7 +136,7 @@ def shuffled(given_subject: Subject, seed: int) -> Subject:
     )
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(fleets(), st.integers(0, 1000))
 def test_no_system_is_told_of_a_cluster_that_the_policy_forbids_and_the_order_of_input_is_nothing(
     given_subject: Subject, seed: int

@@ -125,7 +125,7 @@ FLEET_ROWS = st.lists(
 )
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow])
 @given(past=PAST, rows=FLEET_ROWS, most=st.integers(0, 4))
 def test_whatever_happened_before_no_advice_breaks_a_guard(
     past: list[tuple[str, int, tuple[str, str]]], rows: list[tuple[float, int, float, str]], most: int

@@ -240,7 +240,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(STEPS)
 def test_whatever_is_decided_between_evaluations_the_next_one_succeeds_and_agrees_with_the_ledger(
     tmp_path_factory: pytest.TempPathFactory, steps: list[Any]

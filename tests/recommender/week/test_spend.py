@@ -121,7 +121,7 @@ def test_two_empty_weeks_change_nothing() -> None:
     assert (found.before_gbp, found.after_gbp, found.contributions) == (Decimal(0), Decimal(0), ())
 
 
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(
     before=st.lists(st.floats(0.01, 50), max_size=4),
     after=st.lists(st.floats(0.01, 50), max_size=4),
