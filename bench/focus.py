@@ -1,6 +1,6 @@
 """A FOCUS export of 10,000,000 charges reduced to the metrics, against DuckDB doing the same grouping in the same run.
 
-``PYTHONPATH=. python bench/focus.py [--rows N] [--folder DIR]``, with DuckDB installed for the purpose. Generates
+``PYTHONPATH=. python bench/focus.py [--rows N] [--folder DIR]``. Generates
 Parquet files of a million rows as providers split them (costs as doubles, tags as JSON), reduces them with the
 product's own reader and with one SQL statement over the same files, each in processes of their own and in turn, and
 removes them. It fails when a limit is missed or the two disagree by a penny.

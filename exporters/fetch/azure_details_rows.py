@@ -20,7 +20,16 @@ import polars as pl
 from exporters.core.cost_frames import COST, Charge, CommitmentStatus
 from exporters.core.errors import IntegrityError
 from exporters.fetch.azure_costs_rows import PROVIDER, category_expr, region_expr
-from exporters.fetch.focus_rows import EACH, first_value, money, number, once_each, reject_reason, vcpu_hours
+from exporters.fetch.focus_rows import (
+    EACH,
+    are_stated,
+    first_value,
+    money,
+    number,
+    once_each,
+    reject_reason,
+    vcpu_hours,
+)
 
 SPELLINGS: Final[Mapping[str, tuple[str, ...]]] = {
     "BillingAccountId": ("billingaccountid",),
@@ -156,7 +165,7 @@ def details_charges(raw: pl.LazyFrame, report: Report, *, owner_tags: Sequence[s
     row["details"] = pl.lit(None, pl.String)
     row["machine"] = pl.when(row["consumed_unit"] == "Hours").then(_stated(names, _MACHINE, pl.String()))
     row["owner"] = first_value("Tags" if "Tags" in names else None, schema, owner_tags)
-    row["reject"] = reject_reason(_read(report), row)
+    row["reject"] = reject_reason(are_stated(_read(report)), row)
     return raw.select(**{name: row[name] for name in Charge.column_names()})
 
 

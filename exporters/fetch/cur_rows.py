@@ -16,6 +16,7 @@ import polars as pl
 from exporters.core.cost_frames import COST, Charge, CommitmentStatus
 from exporters.fetch.focus_columns import CUR
 from exporters.fetch.focus_rows import (
+    are_stated,
     first_of_columns,
     first_value,
     machine_of_usage,
@@ -103,7 +104,7 @@ def cur_charges(raw: pl.LazyFrame, *, owner_tags: Sequence[str]) -> pl.LazyFrame
     row["details"] = pl.lit(None, pl.String)
     row["machine"] = pl.coalesce(words("machine"), product("instance_type"), machine_of_usage(words("usage_type")))
     row["owner"] = _owner(theirs, schema, owner_tags)
-    row["reject"] = reject_reason(theirs, row)
+    row["reject"] = reject_reason(are_stated(theirs), row)
     return raw.select(**{name: row[name] for name in Charge.column_names()})
 
 

@@ -30,9 +30,15 @@ TIME_FORMATS: Final = (
 NULLS: Final = ("", "NULL", "null", "Null", "\\N")
 """Spellings of nothing in CSV exports; FOCUS, null handling, asks for an empty cell."""
 
-_TEXT, _READ = "text", "read"
+_TEXT, _READ, _KNOWN = "text", "read", "known"
+MOST_KNOWN: Final = 50_000
+"""Texts that are kept for the rows to come; an export that has more is read piece by piece."""
 EACH: Final = pl.col(_TEXT)
 """One of the texts of once_each."""
+_STATED: Final = "stated_"
+NEEDED: Final = ("billed_cost", "effective_cost", "charge_start", "charge_end", "billing_period", "line_item_type")
+"""Without a value in one of these, of those that the export has, a charge is not counted."""
+COSTS: Final = ("billed_cost", "effective_cost", "list_cost", "contracted_cost")
 _SAMPLE_ROWS: Final = 1_000
 VCPU_UNITS: Final = tuple(
     f"{unit}{joint}{hour}" for unit in ("vCPU", "CPU", "Core") for joint in ("-", " ") for hour in ("Hours", "Hour")
@@ -63,7 +69,7 @@ def focus_charges(raw: pl.LazyFrame, found: ColumnMap, *, owner_tags: Sequence[s
         for name, kind in Charge.columns().items()
         if kind.dtype == pl.String and name != "reject"
     }
-    for name in ("billed_cost", "effective_cost", "list_cost", "contracted_cost"):
+    for name in COSTS:
         row[name] = money(theirs[name], schema[theirs[name]]) if name in theirs else pl.lit(None, COST)
     for name, form in times.items():
         row[name] = moment(theirs[name], schema[theirs[name]], form)
@@ -73,8 +79,15 @@ def focus_charges(raw: pl.LazyFrame, found: ColumnMap, *, owner_tags: Sequence[s
     row["details"] = pl.when(row["consumed_unit"].is_in(HOUR_UNITS)).then(row["details"])
     row["machine"] = _machine(theirs, raw, row["consumed_unit"])
     row["owner"] = first_value(theirs.get("tags"), schema, owner_tags)
-    row["reject"] = reject_reason(theirs, row)
-    return raw.select(**{name: row[name] for name in Charge.column_names()})
+    # What is read stands in columns before it is judged, so that no number and no time is read twice.
+    stated = are_stated(theirs)
+    whole = raw.select(
+        **{name: row[name] for name in Charge.column_names() if name != "reject"},
+        **{f"{_STATED}{name}": is_there for name, is_there in stated.items()},
+    )
+    read = {name: pl.col(name) for name in Charge.column_names()}
+    reason = reject_reason({name: pl.col(f"{_STATED}{name}") for name in stated}, read)
+    return whole.with_columns(reject=reason).select(Charge.column_names())
 
 
 def text(name: str, kind: pl.DataType) -> pl.Expr:
@@ -153,11 +166,19 @@ def once_each(texts: pl.Expr, read: pl.Expr, kind: pl.DataType) -> pl.Expr:
         read: of EACH, what is read from one of them.
         kind: what that is.
     """
+    known = pl.DataFrame(schema={_TEXT: pl.String(), _READ: kind, _KNOWN: pl.Boolean()})
 
     def of_these(rows: pl.Series) -> pl.Series:
-        every = rows.alias(_TEXT).to_frame()
-        distinct = every.unique().with_columns(read.alias(_READ))
-        return every.join(distinct, on=_TEXT, how="left", nulls_equal=True, maintain_order="left")[_READ]
+        nonlocal known
+        every, table = rows.alias(_TEXT).to_frame(), known
+        found = every.join(table, on=_TEXT, how="left", maintain_order="left")
+        fresh = found.filter(pl.col(_KNOWN).is_null(), EACH.is_not_null()).select(_TEXT).unique()
+        if fresh.is_empty():
+            return found[_READ]
+        table = pl.concat([table, fresh.with_columns(read.alias(_READ), pl.lit(value=True).alias(_KNOWN))])
+        if table.height <= MOST_KNOWN:
+            known = table
+        return every.join(table, on=_TEXT, how="left", maintain_order="left")[_READ]
 
     return texts.map_batches(of_these, return_dtype=kind, is_elementwise=True)
 
@@ -209,12 +230,24 @@ def _json_value(pairs: pl.Expr, key: str) -> pl.Expr:
     return pl.coalesce(found.struct.field("1").str.replace_all(r"\\(.)", "$1"), found.struct.field("2"))
 
 
-def reject_reason(theirs: Mapping[str, str], row: Mapping[str, pl.Expr]) -> pl.Expr:
-    """This will say why a charge cannot be counted; null where it can."""
-    wanted = ("billed_cost", "effective_cost", "charge_start", "charge_end", "billing_period", "line_item_type")
-    absent = pl.any_horizontal(pl.col(theirs[name]).is_null() for name in wanted if name in theirs)
-    costs = [name for name in ("billed_cost", "effective_cost", "list_cost", "contracted_cost") if name in theirs]
-    no_number = pl.any_horizontal(row[name].is_null() & pl.col(theirs[name]).is_not_null() for name in costs)
+def are_stated(theirs: Mapping[str, str]) -> dict[str, pl.Expr]:
+    """This will return whether an export has a value, of each column that is looked at and that it has.
+
+    Args:
+        theirs: the export's columns by our names.
+    """
+    return {name: pl.col(theirs[name]).is_not_null() for name in (*NEEDED, *COSTS) if name in theirs}
+
+
+def reject_reason(stated: Mapping[str, pl.Expr], row: Mapping[str, pl.Expr]) -> pl.Expr:
+    """This will say why a charge cannot be counted; null where it can.
+
+    Args:
+        stated: whether the export has a value, of each column that it has.
+        row: what was read.
+    """
+    absent = pl.any_horizontal(~stated[name] for name in NEEDED if name in stated)
+    no_number = pl.any_horizontal(row[name].is_null() & stated[name] for name in COSTS if name in stated)
     no_time = pl.any_horizontal(row[name].is_null() for name in ("charge_start", "charge_end", "billing_period"))
     unused = row["commitment_status"] == CommitmentStatus.UNUSED.value
     return (
