@@ -25,7 +25,7 @@ EACH: Final = "provider, account, service, region, window, basis"
 
 WINDOWS: Final = (
     "A window is whole or absent: yesterday and last_month until their last day is, month_to_date until the month has "
-    "a whole day."
+    "a whole day; last_whole_day is the newest of each account."
 )
 EFFECTIVE: Final = "Effective cost: upfront fees and commitments spread over what they cover (docs/how-to/costs.md)."
 

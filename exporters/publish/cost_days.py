@@ -25,6 +25,7 @@ ACCOUNT: Final = pl.when(pl.col("sub_account") != "").then("sub_account").otherw
 class Window(StrEnum):
     """Spans of whole days that costs are added up over."""
 
+    LAST_WHOLE_DAY = "last_whole_day"
     YESTERDAY = "yesterday"
     MONTH_TO_DATE = "month_to_date"
     LAST_MONTH = "last_month"
@@ -73,3 +74,17 @@ def in_windows(days: pl.DataFrame, today: date) -> pl.DataFrame:
         ),
     }
     return pl.concat(rows.with_columns(window=pl.lit(name.value)) for name, rows in chosen.items())
+
+
+def last_whole_day(days: pl.DataFrame, today: date) -> pl.DataFrame:
+    """This will return the last whole day of each account, unless it is days ago, with a column window.
+
+    Yesterday is whole only once it has settled, and by default nothing of it has before today is over.
+
+    Args:
+        days: see with_reach.
+        today: the day it is (UTC).
+    """
+    until = pl.col("whole_until")
+    recent = until >= today - timedelta(days=1 + MOST_DAYS_BEHIND)
+    return days.filter(pl.col("charge_day") == until, recent).with_columns(window=pl.lit(Window.LAST_WHOLE_DAY.value))

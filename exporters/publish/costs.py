@@ -20,7 +20,7 @@ from exporters.core.frames import FxRate
 from exporters.publish import standing
 from exporters.publish.cost_catalogue import COSTS
 from exporters.publish.cost_changes import Compared, anomaly_rows, change_rows, expected_rows
-from exporters.publish.cost_days import ACCOUNT, in_windows, recent_days, with_reach
+from exporters.publish.cost_days import ACCOUNT, in_windows, last_whole_day, recent_days, with_reach
 from exporters.publish.metric import Frame, Metric
 from exporters.publish.series import Series
 from exporters.store.costs import Costs
@@ -78,7 +78,9 @@ def select_cost_series(
     covered, used = _coverage(recent), utilisation(recent)
     windows = in_windows(days, now.date())
     frames: Mapping[Frame, pl.DataFrame] = {
-        Frame.COSTS: _costs(windows, top_services=top_services, max_groups=max_groups),
+        Frame.COSTS: _costs(
+            pl.concat([windows, last_whole_day(days, now.date())]), top_services=top_services, max_groups=max_groups
+        ),
         Frame.COST_REACH: _reach(days),
         Frame.COST_ALLOCATION: _allocation(windows),
         Frame.OWNER_COSTS: _owner_costs(windows, most=max_groups),

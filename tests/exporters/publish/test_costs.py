@@ -52,8 +52,24 @@ def test_yesterday_is_absent_until_it_is_whole(tmp_path: Path) -> None:
     assert values(costs, COST, "window", "basis", today=date(2024, 9, 6)) == {
         ("month_to_date", "billed"): 0.1 * 0.75 * 4,
         ("month_to_date", "effective"): 0.08 * 0.75 * 4,
+        ("last_whole_day", "billed"): 0.075,
+        ("last_whole_day", "effective"): 0.06,
     }
     assert values(costs, COST, "window", "basis", today=date(2024, 9, 5))["yesterday", "billed"] == 0.075
+
+
+def test_the_last_whole_day_is_each_accounts_own_and_absent_once_it_is_days_ago(tmp_path: Path) -> None:
+    rows = [
+        *days_of_september(1, 6),
+        *days_of_september(1, 4, BillingAccountId="9", SubAccountId=None, BilledCost="0.2"),
+    ]
+    costs = imported(tmp_path, rows)
+    of_6th = values(costs, COST, "account", "window", "basis", today=date(2024, 9, 6))
+    assert of_6th["2222", "last_whole_day", "billed"] == 0.075
+    assert of_6th["9", "last_whole_day", "billed"] == 0.15
+    of_8th = values(costs, COST, "account", "window", "basis", today=date(2024, 9, 8))
+    assert ("2222", "last_whole_day", "billed") in of_8th
+    assert ("9", "last_whole_day", "billed") not in of_8th
 
 
 def test_discounts_that_hold_are_told_by_family_region_and_of_all(tmp_path: Path) -> None:
@@ -92,7 +108,7 @@ def test_month_to_date_stops_when_the_export_stopped_days_ago(tmp_path: Path) ->
 def test_last_month_is_shown_once_its_last_day_is_whole(tmp_path: Path) -> None:
     october = date(2024, 10, 2)
     early = imported(tmp_path / "early", days_of_september(1, 30), made_at=datetime(2024, 10, 1, 9, tzinfo=UTC))
-    assert values(early, COST, "window", "basis", today=october).keys() == set()
+    assert {window for window, _ in values(early, COST, "window", "basis", today=october)} == {"last_whole_day"}
     whole = imported(tmp_path / "whole", days_of_september(1, 30), made_at=datetime(2024, 10, 2, 1, tzinfo=UTC))
     assert values(whole, COST, "window", "basis", today=october)["last_month", "billed"] == 30 * 0.075
 
