@@ -19,6 +19,8 @@ def last_month(costs: Costs, *, today: date) -> pl.DataFrame:
     """
     first = (today.replace(day=1) - timedelta(days=1)).replace(day=1)
     month = costs.days.filter(pl.col("charge_day").is_between(first, today.replace(day=1), closed="left"))
+    still_open = month.filter(~pl.col("is_whole"))["charge_day"].n_unique()
+    name = f"{first:%B %Y}" + (f", {still_open} of its days not whole yet" if still_open else "")
     by_machine = pl.when(pl.col("instance_family") == "").then(pl.lit("other")).otherwise(pl.lit("machines"))
     rows = (
         month.group_by("provider", what=by_machine)
@@ -29,7 +31,7 @@ def last_month(costs: Costs, *, today: date) -> pl.DataFrame:
         [
             {
                 "provider": row["provider"],
-                "month": f"{first:%B %Y}",
+                "month": name,
                 "what": row["what"],
                 "paid": pounds(row["effective_gbp"]),
                 "at list": pounds(row["list_gbp"]) if row["what"] == "machines" else "",

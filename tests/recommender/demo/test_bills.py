@@ -119,6 +119,8 @@ def test_what_was_paid_last_month_stands_beside_list(billed: Billed) -> None:
     assert [(row["provider"], row["what"]) for row in rows[:2]] == [("aws", "machines"), ("aws", "other")]
     azure = next(row for row in rows if row["provider"] == "azure" and row["what"] == "machines")
     assert (azure["month"], azure["less"]) == ("October 2026", "17.0%")
+    early = last_month(costs, today=date(2026, 12, 1)).to_dicts()
+    assert early[0]["month"] == "November 2026, 1 of its days not whole yet"
 
 
 def test_a_folder_that_cannot_be_written_is_an_error_that_says_so(company: Path, tmp_path: Path) -> None:
