@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Any
@@ -124,6 +125,10 @@ def test_both_servers_give_the_same_frames(found: Observed):
     with running_victoria_metrics() as url:
         import_text(url, text())
         other = seen(url)
+        if not other.flow_bounds.equals(found.flow_bounds):
+            # While parts are merged in the background, a query may pass over a sample that an export has.
+            time.sleep(3)
+            other = seen(url)
     assert found.workloads.height == 7 + 1
     assert found.pools is not None
     assert other.pools is not None
