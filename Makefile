@@ -46,7 +46,7 @@ test: install-dev system
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "not slow" tests
 
 test-slow: install-dev system
-	$(BIN)/python -m pytest -m slow tests || [ $$? -eq 5 ]  # 5: no test is that slow
+	PROPERTIES=deep $(BIN)/python -m pytest -m "slow or hypothesis" tests
 
 lint: install-dev
 	$(BIN)/ruff check .

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from recommender.advise.plan import Plan
 from recommender.advise.record import SAVING_KINDS, Kind
+from tests.properties import examples
 from tests.recommender.world import (
     BELGIUM,
     GENERAL,
@@ -200,7 +201,7 @@ def world_of(rows: list[dict[str, Any]]) -> dict[str, Any]:
     return {"workloads": workloads(*usage, *node_agents()), "flows": flows(*traffic)}
 
 
-any_fleet = settings(suppress_health_check=[HealthCheck.too_slow], max_examples=12)
+any_fleet = settings(suppress_health_check=[HealthCheck.too_slow], max_examples=examples(6, 25))
 
 
 @any_fleet

@@ -14,6 +14,7 @@ from polars.testing import assert_frame_equal
 from exporters.core.cost_frames import DAY_KEY, Charge, PoundCost
 from exporters.normalise.cost_days import add_days, mark_whole, reduce_charges, replace_days, restated
 from exporters.normalise.cost_fx import RATE_SCHEMA, in_pounds
+from tests.properties import examples
 
 NONE: dict[str, Any] = dict.fromkeys(Charge.column_names())
 
@@ -65,7 +66,7 @@ def converted(rows: list[dict[str, Any]]) -> Any:
     return in_pounds(mark_whole(reduced(rows), made_at=LATER, settle_hours=24), HISTORY, file="f").days
 
 
-@settings(max_examples=15)
+@settings(max_examples=examples(10, 100))
 @given(st.lists(charges(), max_size=30))
 def test_every_charge_is_in_one_day_or_counted_as_left_out(rows: list[dict[str, Any]]) -> None:
     result = reduce_charges(lazily(rows), file="f")
@@ -82,7 +83,7 @@ def test_every_charge_is_in_one_day_or_counted_as_left_out(rows: list[dict[str, 
     assert set(days["service"]) <= {"", "s3", "ec2"}
 
 
-@settings(max_examples=15)
+@settings(max_examples=examples(10, 100))
 @given(st.lists(charges(), max_size=20), st.randoms(use_true_random=False))
 def test_the_order_of_charges_does_not_matter(rows: list[dict[str, Any]], random: Any) -> None:
     shuffled = random.sample(rows, len(rows))
@@ -91,7 +92,7 @@ def test_the_order_of_charges_does_not_matter(rows: list[dict[str, Any]], random
     assert_frame_equal(one.rejects, other.rejects)
 
 
-@settings(max_examples=15)
+@settings(max_examples=examples(10, 100))
 @given(st.lists(charges(), max_size=20), st.integers(0, 20))
 def test_parts_of_an_export_add_up_to_the_whole(rows: list[dict[str, Any]], cut: int) -> None:
     parts = [reduce_charges(lazily(part), file="f") for part in (rows[:cut], rows[cut:])]
@@ -99,7 +100,7 @@ def test_parts_of_an_export_add_up_to_the_whole(rows: list[dict[str, Any]], cut:
     assert_frame_equal(add_days(*parts[::-1]), reduced(rows))
 
 
-@settings(max_examples=15)
+@settings(max_examples=examples(10, 100))
 @given(st.lists(charges(), max_size=20))
 def test_the_same_export_again_changes_nothing(rows: list[dict[str, Any]]) -> None:
     days = converted(rows)
@@ -108,7 +109,7 @@ def test_the_same_export_again_changes_nothing(rows: list[dict[str, Any]]) -> No
     assert restated(days, days).is_empty()
 
 
-@settings(max_examples=15)
+@settings(max_examples=examples(10, 100))
 @given(st.lists(charges(), max_size=20), st.lists(charges(), max_size=20))
 def test_a_later_export_stands_and_days_that_it_does_not_state_stay(
     old: list[dict[str, Any]], new: list[dict[str, Any]]
@@ -121,7 +122,7 @@ def test_a_later_export_stands_and_days_that_it_does_not_state_stay(
     assert kept["billed_cost"].sum() == after["billed_cost"].sum() + others["billed_cost"].sum()
 
 
-@settings(max_examples=15)
+@settings(max_examples=examples(10, 100))
 @given(st.lists(charges(), max_size=20))
 def test_pounds_are_the_native_amounts_at_the_rate_of_each(rows: list[dict[str, Any]]) -> None:
     days = converted(rows)

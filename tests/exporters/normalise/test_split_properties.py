@@ -11,6 +11,7 @@ from polars.testing import assert_frame_equal
 
 from exporters.core.errors import IntegrityError
 from exporters.normalise.chosen import Chosen
+from tests.properties import examples
 
 money = st.decimals(min_value=Decimal("0.000001"), max_value=Decimal(500), places=6)
 component = st.none() | st.decimals(min_value=0, max_value=Decimal(3), places=9)
@@ -64,7 +65,7 @@ def refresh(run, rows):
         return None
 
 
-@settings(max_examples=15)
+@settings(max_examples=examples(10, 60))
 @given(st.lists(machine(), min_size=1, max_size=25))
 def test_parts_are_never_negative_and_add_up_to_the_price(run, chosen, price, shape, machines):
     prices, shapes = rows_of(machines, price, shape)
@@ -88,7 +89,7 @@ def test_parts_are_never_negative_and_add_up_to_the_price(run, chosen, price, sh
         assert (row["gbp_per_accelerator_hour"] is None) == (row["accelerators"] == 0)
 
 
-@settings(max_examples=15)
+@settings(max_examples=examples(10, 60))
 @given(st.lists(machine(), min_size=2, max_size=25), st.randoms(use_true_random=False))
 def test_the_order_of_prices_and_shapes_does_not_matter(run, chosen, price, shape, machines, random):
     prices, shapes = rows_of(machines, price, shape)
@@ -108,7 +109,7 @@ def test_the_order_of_prices_and_shapes_does_not_matter(run, chosen, price, shap
         assert_frame_equal(once.rejects, again.rejects)
 
 
-@settings(max_examples=15)
+@settings(max_examples=examples(10, 60))
 @given(
     vcpu=st.decimals(min_value=Decimal("0.001"), max_value=1, places=6),
     gib=st.decimals(min_value=Decimal("0.0001"), max_value=Decimal("0.1"), places=6),

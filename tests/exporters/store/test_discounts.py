@@ -16,6 +16,7 @@ from exporters.core.cost_frames import PoundCost
 from exporters.store.costs import read_costs
 from exporters.store.discounts import discounts, that_hold
 from tests.exporters.focus_exports import Row, days_of_september, importer, write_csv
+from tests.properties import examples
 
 TODAY = date(2024, 10, 5)
 Found = dict[tuple[str, str, str], dict[str, Any]]
@@ -222,7 +223,7 @@ AMOUNT = st.decimals(min_value=-200, max_value=200, places=2)
 CATEGORY = st.sampled_from(["Usage", "Credit", "Adjustment"])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(15, 100), deadline=None)
 @given(
     rows=st.lists(st.tuples(AMOUNT, AMOUNT, AMOUNT, CATEGORY, st.sampled_from(["m5", "r5"])), min_size=1, max_size=8)
 )

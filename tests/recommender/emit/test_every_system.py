@@ -22,6 +22,7 @@ from recommender.emit.contract import Document, Manifest, Subject, System
 from recommender.emit.registry import SYSTEMS
 from recommender.emit.subject import allowed_clusters
 from recommender.emit.write import files_of
+from tests.properties import examples
 from tests.recommender.emit.crds import CRDS, needs_schemas
 from tests.recommender.emit.golden import handed_over
 from tests.recommender.emit.placing import burst, placing, worker, worker_move
@@ -136,7 +137,7 @@ def shuffled(given_subject: Subject, seed: int) -> Subject:
     )
 
 
-@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(4, 25), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(fleets(), st.integers(0, 1000))
 def test_no_system_is_told_of_a_cluster_that_the_policy_forbids_and_the_order_of_input_is_nothing(
     given_subject: Subject, seed: int

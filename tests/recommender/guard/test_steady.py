@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from recommender.advise.plan import Plan
 from tests.builders import NOON
+from tests.properties import examples
 from tests.recommender.world import GENERAL, METAL, SPOT, move, moves, plan, policy, pools, workload
 
 # The default workload saves (0.184 − 0.04) × 730 = £105.12 a month, 78 %, by moving onto owned machines.
@@ -125,7 +126,7 @@ FLEET_ROWS = st.lists(
 )
 
 
-@settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(8, 50), suppress_health_check=[HealthCheck.too_slow])
 @given(past=PAST, rows=FLEET_ROWS, most=st.integers(0, 4))
 def test_whatever_happened_before_no_advice_breaks_a_guard(
     past: list[tuple[str, int, tuple[str, str]]], rows: list[tuple[float, int, float, str]], most: int

@@ -20,6 +20,7 @@ from recommender.ledger.standing import IllegalTransitionError
 from recommender.ledger.store import Ledger
 from recommender.settings import LedgerSettings
 from tests.builders import NOON
+from tests.properties import examples
 from tests.recommender.ledger.remembering import evaluated, kinds, only, standing_of
 from tests.recommender.world import (
     BELGIUM,
@@ -240,7 +241,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(4, 20), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(STEPS)
 def test_whatever_is_decided_between_evaluations_the_next_one_succeeds_and_agrees_with_the_ledger(
     tmp_path_factory: pytest.TempPathFactory, steps: list[Any]

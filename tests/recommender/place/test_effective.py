@@ -13,6 +13,7 @@ from polars.testing import assert_frame_equal
 from exporters.core.words import PriceBasis
 from exporters.store.read import Prices
 from recommender.place.effective import PRICES, at_basis, used_discounts, with_discount
+from tests.properties import examples
 from tests.recommender.world import appraisal, discounts, machine, prices, standard_offers, standard_pools, workload
 
 EFFECTIVE, LIST = PriceBasis.EFFECTIVE, PriceBasis.LIST
@@ -87,7 +88,7 @@ def test_discounts_of_machines_that_the_fleet_does_not_have_are_not_used() -> No
 RATIO = st.floats(min_value=-0.5, max_value=0.95)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(6, 40), deadline=None)
 @given(aws=RATIO, gcp=RATIO, spot=RATIO, basis=st.sampled_from(PriceBasis))
 def test_savings_stay_within_what_is_paid_at_either_basis(
     aws: float, gcp: float, spot: float, basis: PriceBasis

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.properties import examples
 from tests.recommender.test_cycle import ROWS, world_of
 from tests.recommender.world import GENERAL, METAL, plan, policy, pools, workload
 
@@ -41,7 +42,7 @@ def test_the_scarce_resource_of_a_rack_has_a_price_and_the_others_have_none() ->
     assert scarce.shadow_gbp_per_unit_hour == rack.shadow_gbp_per_vcpu_hour
 
 
-@settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(6, 40), suppress_health_check=[HealthCheck.too_slow])
 @given(rows=ROWS, threshold=st.floats(0, 200), most=st.integers(0, 5))
 def test_bound_gap_and_what_is_withheld_add_up_to_the_plan(rows: list[dict], threshold: float, most: int) -> None:  # type: ignore[type-arg]
     rules = policy(steady={"min_saving_gbp_per_month": threshold, "max_moves_per_week": most})

@@ -18,6 +18,7 @@ from exporters.store.read import Prices, combine
 from recommender.advise.decision import Question
 from recommender.week.spend import SpendChange, WeekAsked, spend_changes
 from tests.builders import NOON, fx_table, snapshot
+from tests.properties import examples
 from tests.recommender import world
 
 FLEET = world.pools(world.GENERAL)
@@ -121,7 +122,7 @@ def test_two_empty_weeks_change_nothing() -> None:
     assert (found.before_gbp, found.after_gbp, found.contributions) == (Decimal(0), Decimal(0), ())
 
 
-@settings(max_examples=10)
+@settings(max_examples=examples(6, 40))
 @given(
     before=st.lists(st.floats(0.01, 50), max_size=4),
     after=st.lists(st.floats(0.01, 50), max_size=4),

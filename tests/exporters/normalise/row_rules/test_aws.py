@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exporters.core.errors import IntegrityError
@@ -15,6 +15,7 @@ from exporters.normalise.chosen import Filters
 from exporters.normalise.row_rules.aws import choose
 from tests.fakes.aws_fetched import M5, choose_linux, fetched, prices, reasons
 from tests.fakes.aws_rows import machine, spot_price
+from tests.properties import examples
 
 METAL = {"family": "Compute Instance (bare metal)", "vcpu": "96", "memory": "384 GiB"}
 
@@ -241,6 +242,7 @@ def test_skipped_regions_are_counted_with_their_reason() -> None:
     assert (row["region"], row["example"]) == ("eu-south-2", "OptInRequired: not opted in")
 
 
+@settings(max_examples=examples(20, 100))
 @given(st.decimals(min_value=Decimal("1e-10"), max_value=Decimal(100000), places=10))
 def test_every_price_survives_to_its_last_digit(price: Decimal) -> None:
     chosen = choose_linux([machine("m5.large", "eu-west-2", f"{price:.10f}")])

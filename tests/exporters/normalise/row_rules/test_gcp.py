@@ -8,7 +8,7 @@ from decimal import Decimal
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exporters.core.errors import IntegrityError
@@ -22,6 +22,7 @@ from exporters.normalise.row_rules.gcp_components import families
 from tests.fakes.gcp import sku
 from tests.fakes.gcp_frames import OBSERVED, REGIONS, fetched
 from tests.fakes.gcp_skus import AMERICAS, LONDON, Sku, catalogue, compute_skus, gpu, network_skus, pair, trap_skus
+from tests.properties import examples
 
 SPOT = {"usage": "Preemptible"}
 
@@ -416,6 +417,7 @@ def test_every_packaged_machine_type_belongs_to_one_billing_family():
     assert [name for name in types if not any(name.startswith(prefix) for prefix in prefixes["machines"])] == []
 
 
+@settings(max_examples=examples(20, 100))
 @given(
     units=st.integers(0, 40),
     nanos=st.integers(1, 999_999_999),
