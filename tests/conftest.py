@@ -22,18 +22,21 @@ settings.register_profile("ci", deadline=None, max_examples=50, derandomize=True
 settings.load_profile("ci" if os.environ.get("CI") == "true" else "local")
 
 LONGEST_FIRST = (
-    "recommender/test_cli.py",
-    "recommender/commands/test_ledger.py",
     "docs/test_commands.py",
-    "recommender/commands/test_capacity.py",
-    "dashboards/test_panels.py",
+    "recommender/commands/test_ledger.py",
     "exporters/test_end_to_end.py",
-    "recommender/commands/test_assess.py",
-    "recommender/demo/test_run.py",
+    "recommender/test_cli.py",
+    "recommender/commands/test_capacity.py",
     "recommender/commands/test_publish.py",
-    "recommender/test_cycle.py",
+    "dashboards/test_panels.py",
     "recommender/test_serving.py",
+    "recommender/demo/test_run.py",
+    "recommender/commands/test_assess.py",
     "docs/test_first_prices.py",
+    "recommender/week/test_facts.py",
+    "recommender/ledger/test_bursts.py",
+    "recommender/test_emitted.py",
+    "recommender/test_cycle.py",
 )
 """Files of more than some 20 seconds, which begin a run: no worker is left alone with one at its end."""
 

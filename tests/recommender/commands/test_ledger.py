@@ -94,6 +94,14 @@ def test_what_is_recommended_is_listed_as_open_with_its_money(run: Run, advice: 
     assert f"saves £{advice[0]['saving_gbp_per_month']:,.2f}" in table.stdout
 
 
+@pytest.mark.usefixtures("advice")
+def test_a_ledger_that_knows_the_advice_and_none_give_the_same_bytes(run: Run) -> None:
+    known = run("recommend", "-o", "json")
+    assert known.exit_code == 0, known.stderr
+    assert run("recommend", "--no-ledger", "-o", "json").stdout_bytes == known.stdout_bytes
+
+
+@pytest.mark.slow
 def test_the_same_inputs_and_a_fresh_ledger_give_the_same_bytes(run: Run, tmp_path: Path) -> None:
     first = run("recommend", "-o", "json").stdout_bytes
     again = run("recommend", "-o", "json").stdout_bytes
